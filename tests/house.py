@@ -344,6 +344,7 @@ def walks() -> dict[str, Walk]:
         run()
         if name.startswith("Conversation"):
             chat.user("And tomorrow?")
+            chat.request("openai")
         found[name] = walk(run)
     found['first request("anthropic") after OpenAI'] = walk(lambda: chat.request("anthropic"))
     return found

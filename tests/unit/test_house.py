@@ -356,14 +356,20 @@ def test_the_picture_is_made_from_the_imports():
 
 @pytest.mark.slow
 def test_a_dispatch_calls_nothing_upwards():
-    """Records are made below and handed on; the one call of a conversation is that of ``Call.arguments``."""
+    """Records are made below and handed on.
+
+    A conversation asks ``Call.arguments`` for the arguments as the tool declares them, and a plan asks an answer's
+    target for what its type makes of them, as it would call a tool's function.
+    """
     found = walks()
     upward = {name: made.upward for name, made in found.items() if made.upward}
     assert upward.keys() <= {
+        "an answer beside tools",
         "Conversation.dispatch",
         "Conversation.request, same provider",
         'first request("anthropic") after OpenAI',
     }
+    assert upward["an answer beside tools"] == 1
     assert upward["Conversation.dispatch"] == 1
     assert found["Registry.dispatch with messages"].across <= 9
     assert found["the same, one coercion"].across <= 11

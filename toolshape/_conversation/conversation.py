@@ -5,7 +5,7 @@ import json
 import threading
 import uuid
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from itertools import takewhile
@@ -55,7 +55,7 @@ from toolshape._plan.run_options import ResumeOptions, RunOptions, refuse_unknow
 from toolshape._plan.snapshot import snapshot
 from toolshape._plan.stored import outcome_of_part, restore_result
 from toolshape._records.calls import Call, Coercion, JsonObject, Strictness
-from toolshape._records.errors import HistoryError, Problem, UsageError
+from toolshape._records.errors import ExportError, HistoryError, Problem, UsageError
 from toolshape._records.identity import OutputRef, has_made_up_id
 from toolshape._records.parts import File, Image, Text
 from toolshape._records.printing import Line, lines_as_html, lines_as_rich, lines_as_text
@@ -737,23 +737,27 @@ class Conversation:
         if response is None and self._asked is not None:
             return self._asked[0]
         found = [
-            bound
-            for bound in reversed(
-                self._sent.values()
-            )  # the provider of the latest request is first
-            if recognised(bound.provider, response)
+            self._bound_of(asked)
+            for asked in self._asked_providers()
+            if recognised(asked, response)
         ]
         if not found:
             return self._bound_of(family_of(response))
         self._refuse_other_readings(found, response)
         return found[0]
 
-    def _asked_bounds(self) -> Iterator[Bound]:
-        """Yield the tools as each provider was sent them that was asked for something, the latest request first."""
-        yield from reversed(self._sent.values())
-        for name in self._sent_elsewhere:
-            if name not in self._sent:
-                yield self._bound_of(get(name))
+    def _asked_providers(self) -> Iterator[Provider]:
+        """Yield each provider that was sent a request, the latest request first, those of another process last.
+
+        A provider that is a package's or the app's own may be unknown in this process: only ``provider=`` can name it.
+        """
+        for bound in reversed(self._sent.values()):
+            yield bound.provider
+        for name in reversed(self._sent_elsewhere):
+            if name in self._sent:
+                continue
+            with suppress(ExportError):
+                yield get(name)
 
     def _refuse_other_readings(self, found: Sequence[Bound], response: Any) -> None:
         """Check that all providers of a family that were asked would read the same from a response.

@@ -103,13 +103,15 @@ class _PayloadReader:
         self.coercions: list[Coercion] = []
 
     def as_object(self, arguments: Any) -> Any:
-        # A call of an ordinary tool in the form for free text can only hold JSON text.
-        text = None if self.takes_text else plain_text(arguments)
-        value = arguments if text is None else text
-        if text is None and isinstance(value, (str, bytes)):
+        value = arguments
+        if isinstance(value, (str, bytes)):
             value = self.parsed(value)
             if type(value) is dict:
                 return value
+        elif not self.takes_text and (text := plain_text(arguments)) is not None:
+            value = (
+                text  # a call of an ordinary tool in the form for free text can only hold JSON text
+            )
         if isinstance(value, str) and "json_text" in self.rules:
             is_meant = value.strip() in ("", "null") or value.lstrip()[0] in "{["
             inner = self.parsed(value) if is_meant or "repair_json" in self.rules else value

@@ -4,6 +4,7 @@ import asyncio
 import copy
 import json
 import pickle
+from dataclasses import replace
 
 import pytest
 
@@ -82,6 +83,43 @@ def begun():
         )
     )
     return conversation
+
+
+@pytest.mark.parametrize("provider", [None, "openai"])
+def test_a_restored_conversation_reads_a_response_as_it_was_asked_for(provider):
+    """A map is pairs in strict form; which form was sent is stored, whether or not the caller names the provider."""
+    asked = Conversation(TOOLS)
+    asked.user("How many?")
+    asked.request("openai", model="gpt-5", strict=True)
+    restored = Conversation.from_json(asked.to_json(), TOOLS)
+    pairs = {"items": [{"key": "a", "value": 1}], "shelf": None}
+    response = openai_response(("call_1", "stock", json.dumps(pairs)))
+    for chat in (asked, restored):
+        assert chat.dispatch(response, provider=provider)[0].value == {"a": 1}
+
+
+def test_a_restored_conversation_asks_for_the_provider_where_two_would_read_otherwise():
+    asked = Conversation(TOOLS)
+    asked.user("How many?")
+    asked.request("groq", strict=False)
+    asked.request("openai", model="gpt-5", strict=True)
+    restored = Conversation.from_json(asked.to_json(), TOOLS)
+    pairs = {"items": [{"key": "a", "value": 1}], "shelf": None}
+    response = openai_response(("call_1", "stock", json.dumps(pairs)))
+    for chat in (asked, restored):
+        with pytest.raises(UsageError, match="groq and openai read this response differently"):
+            chat.dispatch(response)
+
+
+def test_a_stored_provider_that_is_unknown_here_hides_no_other():
+    asked = Conversation(Registry([stock]))
+    asked.user("How many?")
+    asked.request(replace(get("anthropic"), name="my_gateway"))
+    asked.request("openai", model="gpt-5", strict=True)
+    restored = Conversation.from_json(asked.to_json(), TOOLS)
+    pairs = {"items": [{"key": "a", "value": 1}], "shelf": None}
+    response = openai_response(("call_1", "stock", json.dumps(pairs)))
+    assert restored.dispatch(response)[0].value == {"a": 1}
 
 
 def test_a_conversation_goes_on_elsewhere():
