@@ -30,8 +30,9 @@ FLOORS = (
     ("_plan", "_history"),
     ("_answers", "ledger"),
     ("_bound",),
-    ("_conversation", "_failures", "testing", "trace", "mcp", "bridges", "otel"),
+    ("_conversation", "_failures", "testing", "trace", "bridges", "otel"),
     ("evals", "contract"),
+    ("mcp",),
     ("_cli",),
     ("__main__",),
 )

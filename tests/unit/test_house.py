@@ -120,6 +120,8 @@ LAZY = {
     ("toolshape._conversation.conversation", "toolshape._plan.steps"),
     ("toolshape._conversation.conversation", "toolshape._conversation.version_1"),
     ("toolshape._cli.contracting", "toolshape.contract"),
+    ("toolshape._cli.contracting", "toolshape.mcp"),
+    ("toolshape.mcp._connecting", "toolshape.mcp._pinning"),
     ("toolshape._cli.contracting", "toolshape.contract._page"),
     ("toolshape._cli.serving", "anyio"),
     ("toolshape._cli.serving", "mcp.server.stdio"),

@@ -1,5 +1,6 @@
 """The commands ``toolshape lock``, ``cost`` and ``page``, and the option ``--against`` of ``toolshape diff``."""
 
+import asyncio
 import contextlib
 import json
 import subprocess
@@ -11,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from toolshape._bound.targets import Named, load, load_named, registry_of
+from toolshape._bound.registry import Registry
+from toolshape._bound.targets import Named, TargetError, load, load_named, registry_of
 from toolshape._cli.output import echo_json, refuse_no_provider, say, write
 from toolshape._families import get
+from toolshape._records.errors import ToolshapeError
 from toolshape._records.result import Usage, usage_text
 from toolshape.trace import replay
 from toolshape.trace._usage import recorded_usage
@@ -39,7 +42,7 @@ def _require_extra() -> Generator[None]:
 
 
 @click.command("lock")
-@click.argument("target")
+@click.argument("target", required=False)
 @_to
 @_answer
 @click.option(
@@ -49,14 +52,58 @@ def _require_extra() -> Generator[None]:
     show_default=True,
     type=click.Path(dir_okay=False, path_type=Path),
 )
-def locking(target: str, to: tuple[str, ...], answers: tuple[str, ...], output: Path) -> None:
+@click.option(
+    "--mcp",
+    "server",
+    metavar="SERVER",
+    help="The URL of an MCP server, or the command that starts it: lock its tools, as connect(lock=) reads them.",
+)
+@click.option("--prefix", help="With --mcp: the prefix=, as in connect.")
+@click.option("--trust", is_flag=True, help="With --mcp: trust=True, as in connect.")
+@click.option("--closed", is_flag=True, help="With --mcp: closed=True, as in connect.")
+def locking(
+    target: str | None,
+    *,
+    to: tuple[str, ...],
+    answers: tuple[str, ...],
+    output: Path,
+    server: str | None,
+    prefix: str | None,
+    trust: bool,
+    closed: bool,
+) -> None:
     """Write a contract for TARGET (tools or an output) to a lock file, with fingerprints for each provider."""
     with _require_extra():
         from toolshape.contract import dump_lock, make_contract  # noqa: PLC0415 - needs an extra
 
-    target_objects = load_named(target, answers)
+    if (target is None) == (server is None):
+        raise click.UsageError("pass a TARGET or --mcp SERVER")
+    if server is None and (prefix is not None or trust or closed):
+        raise click.UsageError("--prefix, --trust and --closed need --mcp")
+    if target is None:
+        target_objects = Named(_tools_of_server(str(server), prefix, trust, closed))
+    else:
+        target_objects = load_named(target, answers)
     write(output, dump_lock(make_contract(target_objects.tools, to, target_objects.outputs)))
     say(f"{output}: {_count_text(target_objects)}", style="green")
+
+
+def _tools_of_server(server: str, prefix: str | None, trust: bool, closed: bool) -> Registry:
+    """Return the tools that an MCP server offers."""
+    from toolshape.mcp import connect  # noqa: PLC0415 - needs an extra
+
+    async def read() -> Registry:
+        async with connect(server, prefix=prefix, trust=trust, closed=closed) as tools:
+            return Registry(list(tools))
+
+    try:
+        return asyncio.run(read())
+    except ToolshapeError:
+        raise
+    except Exception as error:  # the SDK chooses the class
+        raise TargetError(
+            f"{server}: no server answers: {str(error) or type(error).__name__}"
+        ) from error
 
 
 def _count_text(named: Named) -> str:

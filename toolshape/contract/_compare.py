@@ -8,7 +8,7 @@ import random
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pydantic_core import SchemaError
@@ -19,7 +19,7 @@ from toolshape._bound.bound import bound_tools_of
 from toolshape._bound.registry import Registry, without_strict
 from toolshape._records.calls import JsonObject, JsonSchema
 from toolshape._records.errors import AnswerError, CallError
-from toolshape._records.shown import shorten
+from toolshape._records.shown import escape_invisible, shorten
 from toolshape._schema.generate import generate
 from toolshape._schema.lens import Lens
 from toolshape._validation.coercion import choose_rules
@@ -131,6 +131,7 @@ _OTHER_TYPE = frozenset({"allOf", "anyOf", "format", "oneOf", "schema", "type"})
 _UNSAID = ("contentSchema", "discriminator", "format")
 """Keywords that Python types check but JSON Schema does not."""
 _MOST_TRIED, _MOST_ASKED, _SEEDS = 3_000, 200, 3
+_LONG_TEXT, _MOST_OF_TEXT, _AROUND = 80, 600, 3  # characters, characters, words
 
 
 class Change(NamedTuple):
@@ -162,12 +163,39 @@ class Change(NamedTuple):
 
     def __str__(self) -> str:
         place = f"{self.tool}.{self.path}" if self.path else self.tool or "(the tools)"
-        values = f"{_on_one_line(self.before)} -> {_on_one_line(self.after)}"
+        values = " -> ".join(_values_on_one_line(self.before, self.after))
         effect = {"breaking": "refused now", "unknown": "refused now, and perhaps before"}.get(
             self.level, "coerced now"
         )
         witness_text = "" if self.witness is None else f"; {effect}: {_on_one_line(self.witness)}"
         return f"{self.level}: {_on_one_line(place)}: {self.kind.replace('_', ' ')}: {values}{witness_text}"
+
+
+def _values_on_one_line(before: Any, after: Any) -> tuple[str, str]:
+    """Return both values on one line; of two texts of which one is long, the words from the first to the last difference.
+
+    A long description is changed in its middle as easily as at its end, and whoever decides must see the change.
+    """
+    if not (isinstance(before, str) and isinstance(after, str)):
+        return _on_one_line(before), _on_one_line(after)
+    if max(len(before), len(after)) <= _LONG_TEXT:
+        return _on_one_line(before), _on_one_line(after)
+    old, new = before.split(), after.split()
+    same_before = _count_same(old, new)
+    same_after = _count_same(old[same_before:][::-1], new[same_before:][::-1])
+    return _part(old, same_before, same_after), _part(new, same_before, same_after)
+
+
+def _count_same(first: list[str], second: list[str]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second)))  # noqa: B905 - to the shorter
+
+
+def _part(words: list[str], same_before: int, same_after: int) -> str:
+    """Return what differs of a text, with a few of the words around it."""
+    first, end = max(same_before - _AROUND, 0), len(words) - max(same_after - _AROUND, 0)
+    text = escape_invisible(" ".join(words[first:end]))
+    cut = text if len(text) <= _MOST_OF_TEXT else f"{text[:_MOST_OF_TEXT]}…"
+    return f"{'… ' * bool(first)}{cut}{' …' * (end < len(words))}"
 
 
 def _on_one_line(value: Any) -> str:

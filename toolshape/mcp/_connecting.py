@@ -25,8 +25,14 @@ from toolshape._tools.tool import Tool, make_from_definition, record_of, with_fi
 from toolshape.mcp._calling import Connection
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mcp.client._transport import Transport
     from typing_extensions import Unpack
+
+    from toolshape.contract import Contract
+    from toolshape.contract._offered import OnChange
+    from toolshape.mcp._pinning import Pins
 
 
 ServerLike: TypeAlias = (
@@ -52,6 +58,8 @@ def connect(
     client: Mapping[str, Any] = {},
     closed: bool = False,
     defaults: Literal["fill", "leave"] = "leave",
+    lock: "Contract | Path | str | None" = None,
+    on_change: "OnChange" = "refuse",
     **options: "Unpack[ToolOptions]",
 ) -> AbstractAsyncContextManager[Registry]:
     """Import the tools of an MCP server as a registry, for the duration of an ``async with``.
@@ -77,12 +85,19 @@ def connect(
         closed: Whether the objects inside the arguments have no further fields; see ``Tool.from_definition``.
         defaults: Whether a field that a model leaves out is sent with the default in the server's schema. The server
             has its own defaults, so this is rarely needed.
+        lock: What the tools were when somebody looked at them: a ``Contract``, or the path of a lock file, which
+            ``toolshape lock --mcp`` writes. A tool of which only more calls are accepted than before is taken. A tool
+            that changed otherwise, in its words, too, is left out, and so is a tool that the lock does not have. The
+            log says why, with a call that breaks. If the list changes later, it is held against the same lock, and
+            calls of a tool that is refused then do not reach the server, from whatever registry they come.
+        on_change: What decides on such a tool: ``"refuse"``, or a function, which may be async, that takes the tool's
+            ``Diff`` and returns whether to take the tool as it is now. It is asked once for each form of a tool.
         **options: The options of ``tool``, applied to all tools: ``approve``, ``timeout``, ``untrusted``, ``effects``,
             etc.
 
     Raises:
-        UsageError: The server or an option is invalid, or the server lists an entry that is not a tool. The SDK then
-            rejects the whole list.
+        UsageError: The server or an option is invalid, the lock cannot be read, or the server lists an entry that is not
+            a tool. The SDK then rejects the whole list.
         Exception: No server answers, or the server does not speak MCP. The SDK chooses the class of the error.
     """
     given_prefix: Any = prefix
@@ -107,9 +122,25 @@ def connect(
     else:
         target: Any = _to_client_target(server)
         sdk_client = Client(target, **client)
+    pins = _make_pins(lock, on_change)
     return _connect(
-        sdk_client, prefix, trust, options, ReadOptions(closed=closed, defaults=defaults)
+        sdk_client, prefix, trust, options, ReadOptions(closed=closed, defaults=defaults), pins
     )
+
+
+def _make_pins(lock: "Contract | Path | str | None", on_change: "OnChange") -> "Pins | None":
+    """Read the lock.
+
+    Raises:
+        UsageError: The file is not a lock file, or there is no lock to decide about.
+    """
+    if lock is None:
+        if on_change != "refuse":
+            raise UsageError("on_change= decides on what differs from a lock: pass lock=, too")
+        return None
+    from toolshape.mcp._pinning import Pins  # noqa: PLC0415 - needs an extra
+
+    return Pins(lock, on_change)
 
 
 def _no_tool() -> None:
@@ -148,6 +179,7 @@ async def _connect(
     trust: bool,
     options: ToolOptions,
     read_options: ReadOptions,
+    pins: "Pins | None",
 ) -> AsyncGenerator[Registry]:
     registry = Registry()
     list_changed = asyncio.Event()
@@ -157,7 +189,7 @@ async def _connect(
     connections.append(connection)
     follow_tasks: list[asyncio.Future[None]] = []
     try:
-        tool_source = _TakingIn(connection, prefix, trust, options, read_options)
+        tool_source = _TakingIn(connection, prefix, trust, options, read_options, pins)
         replace_tools(registry, await tool_source.tools() or ())
         follow_tasks.append(asyncio.ensure_future(_follow(registry, tool_source, list_changed)))
         if client.protocol_version in MODERN_PROTOCOL_VERSIONS and _announces_changes(client):
@@ -247,12 +279,14 @@ class _TakingIn:
         trust: bool,
         options: ToolOptions,
         read_options: ReadOptions,
+        pins: "Pins | None",
     ) -> None:
         self.connection = connection
         self._prefix = prefix
         self._trust = trust
         self._options = options
         self._read_options = read_options
+        self._pins = pins
         self._kept: frozenset[str] = frozenset()
         self._listed: list[ListedTool] | None = None
 
@@ -262,6 +296,7 @@ class _TakingIn:
         if current_list == self._listed:
             return None
         by_name: dict[str, Tool[..., Any]] = {}
+        own_names: dict[str, str] = {}
         outputs: dict[str, JsonObject] = {}
         for listed in current_list:
             try:
@@ -280,11 +315,16 @@ class _TakingIn:
                     "an MCP server lists %r twice: using the first one", tool.name
                 )
             by_name.setdefault(tool.name, tool)
+            own_names.setdefault(tool.name, listed.name)
             if (schema := record_of(tool).output.schema) is not None:
                 outputs.setdefault(listed.name, schema)
+        refused = {} if self._pins is None else await self._pins.refused(by_name.values())
         self.connection.expect(outputs)
+        self.connection.refuse({own_names[name]: why for name, why in refused.items()})
         self._listed = current_list
-        tools = self._without_meeting_names(list(by_name.values()))
+        tools = self._without_meeting_names(
+            [tool for name, tool in by_name.items() if name not in refused]
+        )
         self._kept = frozenset(tool.name for tool in tools)
         return tools
 

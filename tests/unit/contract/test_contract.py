@@ -1301,3 +1301,20 @@ def test_a_function_counts_too_and_nothing_else_does():
     assert [cost.tokens for cost in found.costs] == [7, 7]
     with pytest.raises(UsageError, match="count= must be a client"):
         request_cost(before().bind("openai"), "m", 5)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        ("Search.", "Find.", "Search. -> Find."),
+        ("Search. " * 40, "Search. " * 40 + "Then \u202email it.", "… Search. Search. Search. -> … Search. Search. Search. Then \\u202email it."),
+        ("", "word " * 200, " -> " + ("word " * 200)[:600] + "…"),
+        (" ".join(map(str, range(90))), " ".join(map(str, range(100))), "… 87 88 89 -> … 87 88 89 90 91 92 93 94 95 96 97 98 99"),
+        ("a b a " * 30, "a b a " * 29, "… a b a a b a -> … a b a"),
+    ],
+)  # fmt: skip
+def test_of_a_long_text_the_words_that_differ_are_shown(before, after, shown):
+    """What was put into the middle of a description stands on the line, with nothing that a terminal obeys."""
+    assert str(Change("description", "behaviour", "t", "", before, after)) == (
+        f"behaviour: t: description: {shown}"
+    )
