@@ -39,9 +39,8 @@ ENDS = {
         openai.types.chat.chat_completion.Choice.model_fields["finish_reason"].annotation
     ),
 }
-# An image's end, and what the service itself does not explain; a paused turn goes on if it is sent back.
+# An image's end, and what the service itself does not explain.
 OTHER = {
-    "anthropic": {"pause_turn"},
     "gemini": {
         "FINISH_REASON_UNSPECIFIED", "OTHER", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_OTHER", "NO_IMAGE",
         "IMAGE_RECITATION",

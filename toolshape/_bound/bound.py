@@ -18,7 +18,7 @@ from toolshape._plan import state
 from toolshape._plan.collector import Collector
 from toolshape._plan.plan import Plan, plan_of
 from toolshape._plan.planning import plan_calls
-from toolshape._plan.results import Results, keep_response
+from toolshape._plan.results import Results
 from toolshape._plan.run_options import WITHOUT_LEDGER, RunOptions, refuse_unknown
 from toolshape._plan.running import arun_unshared, run_unshared
 from toolshape._records.calls import (
@@ -383,11 +383,11 @@ class Bound:
                 self.provider,
                 read_response(bound_tools.reader, response),
                 bound_tools.handlers.in_context(context),
+                response,
             )
         except ResponseError as error:
             show_to_observers(self, ObservedResponse(response, error))
             raise
-        keep_response(results, response)
         if bound_tools.observers is not None:
             self._observe(results, response)
         return Plan(results)
@@ -441,8 +441,8 @@ class Bound:
                 bound_tools.provider,
                 read_response(bound_tools.reader, response),
                 bound_tools.handlers,
+                response,
             )
-            keep_response(results, response)
             if not options:
                 return run_unshared(results, NOTHING_INJECTED, None, None)
             inject = options.get("inject", NOTHING_INJECTED)
@@ -461,8 +461,8 @@ class Bound:
                 bound_tools.provider,
                 read_response(bound_tools.reader, response),
                 bound_tools.handlers,
+                response,
             )
-            keep_response(results, response)
             inject = options.get("inject", NOTHING_INJECTED)
             return await arun_unshared(
                 results, inject, options.get("limit"), options.get("on_progress")

@@ -4,7 +4,8 @@ from collections.abc import Collection
 from typing import Any
 
 from toolshape._families import family_of, recognised
-from toolshape._families.wire.bodies import parse_body
+from toolshape._families.wire.bodies import parse_body, to_plain_json
+from toolshape._families.wire.ending import NO_ENDING, Ending
 from toolshape._families.wire.provider import NO_TEXT, Completed, Provider, Read, TextDelta
 from toolshape._records.calls import JsonObject
 from toolshape._records.errors import ResponseError
@@ -52,6 +53,15 @@ def body_of(response: Any, *providers: Provider) -> Any:
         return parse_body(response)
     except ResponseError:
         return text
+
+
+def ending_of(provider: Provider, response: Any) -> Ending:
+    """Return how a response ended, where its calls and its text do not say it."""
+    try:
+        body = to_plain_json(body_of(response, provider))
+        return provider.response.ending(body) if isinstance(body, dict) else NO_ENDING
+    except Exception:  # a body that could be read may hold anything beside what was read
+        return NO_ENDING
 
 
 def _read_without_strays(

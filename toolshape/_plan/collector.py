@@ -13,7 +13,7 @@ from toolshape._plan.partial_calls import PartialCall, partial_call
 from toolshape._plan.plan import Plan
 from toolshape._plan.planning import plan_calls
 from toolshape._plan.resolve import resolve_call
-from toolshape._plan.results import Results, keep_response
+from toolshape._plan.results import Results, Streamed
 from toolshape._records.calls import Call, JsonObject, WireCall
 from toolshape._records.errors import ResponseError
 from toolshape._tools.handler import Handlers
@@ -135,8 +135,11 @@ class Collector:
     def plan(self) -> Plan:
         """Return the calls so far, validated and not run; see ``Bound.plan``.
 
+        If the provider ended the stream with an error, its calls are not run. What ``feed`` returned before is yours.
+
         Raises:
-            ResponseError: No part of a response has arrived.
+            ResponseError: No part of a response has arrived. Or the stream ended with an error, and without calls;
+                ``text`` holds what came before.
         """
         if not self._response or not recognised(self._provider, self._response):
             raise ResponseError(self._describe_foreign_stream(), body=self._last)
@@ -146,9 +149,11 @@ class Collector:
             ends_in_call and len(calls) - 1 in cut_positions
         )  # a complete call cannot be cut off
         results = plan_calls(
-            self._provider, (assistant, calls, finish, cut_positions, ends_in_call), self._handlers
+            self._provider,
+            (assistant, calls, finish, cut_positions, ends_in_call),
+            self._handlers,
+            Streamed(self._response),
         )
-        keep_response(results, self._response)
         if self._observe is not None:
             self._observe(results, tuple(self._fed), self._is_closed)
         return Plan(results)

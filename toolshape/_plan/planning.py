@@ -12,19 +12,39 @@ from toolshape._plan.resolve import (
     refuse_cut,
     without_tool,
 )
-from toolshape._plan.results import Results
+from toolshape._plan.results import (
+    Results,
+    ending_of_results,
+    keep_response,
+    response_of_results,
+)
 from toolshape._records.calls import EARLY, Call, Finish, new_record, plain_text
+from toolshape._records.errors import CallError, ResponseError
 from toolshape._tools.handler import Handlers
 
 if TYPE_CHECKING:
     from toolshape._plan.claims import Ready
     from toolshape._records.result import Result
 
+_NOT_LOGGED = frozenset({"cut_at_length", "empty_answer", "no_end"})
+_LONGEST_ERROR = 300  # characters of the provider's words in an error; its body has them all
 _MOST_HINTS = 10  # the most hints for unknown names in one response
 
 
-def plan_calls(provider: Provider, reading: Read, handlers: Handlers) -> Results:  # noqa: C901 - the path of a call
-    """Validate the calls of a response that was read, without running them."""
+def plan_calls(  # noqa: C901 - the path of a call
+    provider: Provider, reading: Read, handlers: Handlers, response: Any = None
+) -> Results:
+    """Validate the calls of a response that was read, without running them.
+
+    Args:
+        provider: The provider.
+        reading: What was read of the response.
+        handlers: The tools.
+        response: The response as it came, or a ``Streamed`` one; ``None`` if there are only calls.
+
+    Raises:
+        ResponseError: The response holds no calls, and the provider ended it with an error.
+    """
     assistant, wire_calls, finish_raw, cut_positions, _ = reading
     finish: Finish | None = (
         None if finish_raw is None else provider.response.finishes.get(str(finish_raw), "other")
@@ -36,9 +56,11 @@ def plan_calls(provider: Provider, reading: Read, handlers: Handlers) -> Results
     ready: list[Ready] = []
     name, compiled, is_plain, unknown_is_secret = provider.name, handlers.compiled, True, False
     for given_id, wire_name, arguments, raw in wire_calls:
-        call_id = given_id
-        if not (type(call_id) is str and call_id and call_id.isascii()):
-            call_id = sendable_id(given_id) or generated_id(id_seed(raw), len(calls))
+        call_id = (
+            given_id
+            if type(given_id) is str and given_id and given_id.isascii()
+            else sendable_id(given_id) or generated_id(id_seed(raw), len(calls))
+        )
         handler = (compiled.get(wire_name) if type(wire_name) is str else None) or handlers.find(
             wire_name
         )
@@ -71,17 +93,44 @@ def plan_calls(provider: Provider, reading: Read, handlers: Handlers) -> Results
     results = Results()
     results.calls, results.answers, results.assistant = calls, answers, assistant
     results.finish, results.finish_raw, results.provider = finish, finish_raw, provider
-    results.waiting, results.is_plain, results.controls = ready, is_plain, None
-    results.unknown_is_secret = unknown_is_secret
-    if (
-        provider.response.left_calls is not None
-        and assistant
-        and (not calls or assistant[-1].get("content"))
-    ):
+    results.waiting, results.is_plain, results.controls, results.unknown_is_secret = (
+        ready, is_plain, None, unknown_is_secret,
+    )  # fmt: skip
+    keep_response(results, response)
+    if finish != "tool_calls" or not calls:
+        ready = _look_at_the_end(results, ready)
+    elif provider.response.left_calls is not None and assistant and assistant[-1].get("content"):
         _log_warnings(results)
     if not is_plain or handlers.answer is not None:
         _settle(results, handlers, ready)
     return results
+
+
+def _look_at_the_end(results: Results, ready: "list[Ready]") -> "list[Ready]":
+    """Look at a response that did not end for its calls, and return the calls that may run.
+
+    Calls beside an error are not run: what the model would have said of them is not known.
+
+    Raises:
+        ResponseError: The response holds no calls, and the provider ended it with an error.
+    """
+    ending = ending_of_results(results)
+    error = ending.error
+    if error is None and results.finish == "error" and not ending.warnings:
+        error = f"the provider ended the response with {results.finish_raw}"
+    if not results.calls:
+        if error is not None:
+            message = f"the provider ended the response with an error: {error[:_LONGEST_ERROR]}"
+            raise ResponseError(message, body=response_of_results(results))
+        results.finish = ending.finish or results.finish
+    elif error is not None:
+        reason = "the provider ended the response with an error"
+        for position, call, *_ in ready:
+            refusal = CallError("not_run", tool=call.wire_name, text=reason)
+            results.answers[position] = error_result(call, refusal)
+        results.waiting = ready = []
+    _log_warnings(results)
+    return ready
 
 
 def _settle(results: Results, handlers: Handlers, ready: "list[Ready]") -> None:
@@ -110,9 +159,9 @@ def _may_cut_off(finish: Finish | None, arguments: Any) -> bool:
 
 
 def _log_warnings(results: Results) -> None:
-    """Log what a program that does not read ``warnings`` would miss; a length limit is the program's own."""
+    """Log what a program that does not read ``warnings`` would miss, but not what every program meets."""
     for warning in results.warnings:
-        if warning.rule == "cut_at_length":
+        if warning.rule in _NOT_LOGGED:
             continue
         import logging  # noqa: PLC0415 - only warnings need it
 

@@ -7,11 +7,22 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar, cast, overload
 
+from toolshape._families.receive import ending_of
 from toolshape._families.wire.bodies import parse_body
+from toolshape._families.wire.content import visible_text
+from toolshape._families.wire.ending import NO_ENDING, Ending
 from toolshape._families.wire.provider import Provider
 from toolshape._plan.plan_state import AnswerState, StoredAnswerTarget
 from toolshape._plan.resolve import resolve_call
-from toolshape._records.calls import Call, Coercion, Finish, Loss, WireCall, WireMessage
+from toolshape._records.calls import (
+    Call,
+    Coercion,
+    Finish,
+    JsonObject,
+    Loss,
+    WireCall,
+    WireMessage,
+)
 from toolshape._records.errors import (
     AnswerError,
     CallError,
@@ -23,7 +34,14 @@ from toolshape._records.errors import (
 from toolshape._records.identity import OutputRef
 from toolshape._records.parts import Text
 from toolshape._records.printing import Line, lines_as_html, lines_as_rich, lines_as_text
-from toolshape._records.result import PendingCall, ResponseWarning, Result, Usage, make_sendable
+from toolshape._records.result import (
+    PendingCall,
+    ResponseWarning,
+    Result,
+    Usage,
+    WaitingItem,
+    make_sendable,
+)
 from toolshape._records.shown import escape_invisible, shorten, shown
 from toolshape._schema.secrets import MASKED
 from toolshape._tools.handler import Handlers
@@ -34,6 +52,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", covariant=True)  # noqa: PLC0105 - users see this name in their editor
 _MOST_SHOWN = 20
+_ANSWERED = frozenset({"stop", "tool_calls", "other", None})
+_EMPTY_ANSWER = (
+    "the response holds neither text nor a call: ask the model again, or for more tokens"
+)
+_ERROR = "the provider ended the response with an error, so its calls were not run"
+_NO_END = "no end of the stream has arrived: its last text may be cut off"
 _CUT_AT_LENGTH = "the response ended at its length limit without a call: ask for more tokens, or ask the model to go on"
 
 
@@ -168,6 +192,19 @@ _RECEIVED = "received"
 def wire_calls(reading: "Read") -> list[WireCall]:
     """Return the calls of a response as ``WireCall`` records."""
     return [call if type(call) is WireCall else WireCall(*call) for call in reading[1]]
+
+
+class Streamed(NamedTuple):
+    """The response that a stream has made so far; it may have ended before the provider said so."""
+
+    body: JsonObject
+
+
+class Kept(NamedTuple):
+    """What is kept of a response in pickled results."""
+
+    usage: Usage | None
+    ending: Ending
 
 
 class StoredAnswer(NamedTuple):
@@ -308,7 +345,7 @@ class Results(Sequence[Result]):
     # ``is_plain`` tells whether all calls can run without a prior check.
     # ``answer`` and ``answered_by``, the target that read it, are set only if the response holds an answer.
     # ``unknown_is_secret`` tells whether a call of an unknown tool is there, and may hold a secret.
-    # ``_response`` is the response as it came, or its usage once the results were pickled; see ``keep_response``.
+    # ``_response`` is the response as it came, ``Streamed`` or ``Kept``; see ``keep_response``.
     __slots__ = (
         "_response",
         "answer",
@@ -421,7 +458,9 @@ class Results(Sequence[Result]):
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         # Waiting entries hold functions; their positions are enough to tell which calls were not run.
         slots = {name: getattr(self, name) for name in self.__slots__ if hasattr(self, name)}
-        slots["_response"] = self.usage  # a client's object may hold connections
+        slots["_response"] = Kept(
+            self.usage, ending_of_results(self)
+        )  # a client's object may hold connections
         if "answer" in slots:  # the target holds functions
             slots["answer"] = self.output
             slots["answered_by"] = StoredAnswerTarget(self.answered_by.stored(slots["answer"]))
@@ -445,10 +484,25 @@ class Results(Sequence[Result]):
 
     @property
     def goes_on(self) -> bool:
-        """Whether to ask the provider again now: the response called tools, and no call waits for a decision."""
+        """Whether to ask the provider again now.
+
+        It is true if the response called tools, no call waits for a decision, and nothing waits for the app. It is also
+        true if the model's turn is not over; ``finish`` is then ``"continue"``.
+        """
         if not self.answers:
+            return self.finish == "continue"
+        if self.controls is not None and self.controls.pending:
             return False
-        return not (self.controls is not None and self.controls.pending)
+        return not self.waits_for_app
+
+    @property
+    def waits_for_app(self) -> tuple[WaitingItem, ...]:
+        """The items of the response that the app must answer, and that are no calls of its tools.
+
+        They are approvals of a server's own tools, and calls of computers and shells. Answer them with the provider's
+        messages, after ``turn``, and ask again.
+        """
+        return ending_of_results(self).waiting
 
     @property
     def ok(self) -> bool:
@@ -496,16 +550,26 @@ class Results(Sequence[Result]):
         found: tuple[ResponseWarning, ...] = ()
         if find_warnings is not None and self.assistant:
             found = find_warnings(self.assistant[-1], self.provider.name)
+        ending = ending_of_results(self)
+        found += ending.warnings
+        if ending.error is not None:
+            found += (ResponseWarning("provider_error", "", ending.error or _ERROR),)
         if self.finish == "length" and not self.calls:
             found += (ResponseWarning("cut_at_length", "", _CUT_AT_LENGTH),)
+        if isinstance(getattr(self, "_response", None), Streamed) and self.finish_raw is None:
+            found += (ResponseWarning("no_end", "", _NO_END),)
+        elif not (found or self.calls) and self.finish in _ANSWERED and _is_empty(self):
+            found += (ResponseWarning("empty_answer", "", _EMPTY_ANSWER),)
         return (*found, *(warning for call in self.calls for warning in _unchecked(call)))
 
     @property
     def usage(self) -> Usage | None:
         """The tokens of the response, in the same words for all providers; ``None`` if the response has no counts."""
-        response = getattr(self, "_response", None)
-        if response is None or isinstance(response, Usage):
-            return response
+        if isinstance(kept := getattr(self, "_response", None), Kept):
+            return kept.usage
+        response = response_of_results(self)
+        if response is None:
+            return None
         try:
             return self.provider.response.usage(parse_body(response))
         except ResponseError:  # the response is a model's text
@@ -612,4 +676,30 @@ def _outcome(result: Result) -> str:
 
 
 keep_response: Callable[[Results, Any], None] = vars(Results)["_response"].__set__
-"""Keeps the response beside its results, so ``usage`` can be read when somebody asks."""
+"""Keeps the response beside its results, so ``usage`` and ``warnings`` can be read when somebody asks."""
+
+
+def response_of_results(results: Results) -> Any:
+    """Return the response as it came, or what a stream made of it; ``None`` for results without one."""
+    kept = getattr(results, "_response", None)
+    if isinstance(kept, Kept):
+        return None
+    return kept.body if isinstance(kept, Streamed) else kept
+
+
+def ending_of_results(results: Results) -> Ending:
+    """Return how the response ended, where its calls and its text do not say it."""
+    kept = getattr(results, "_response", None)
+    if isinstance(kept, Kept):
+        return kept.ending
+    response = response_of_results(results)
+    return NO_ENDING if response is None else ending_of(results.provider, response)
+
+
+def _is_empty(results: Results) -> bool:
+    """Whether the assistant's messages hold no text that a person or a program would read."""
+    output = results.provider.output
+    if output is None:
+        return not any(visible_text(message) for message in results.assistant)
+    answer = output.answer(results.assistant)
+    return not (answer.text or answer.refusal)

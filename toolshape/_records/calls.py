@@ -13,7 +13,10 @@ WireMessage: TypeAlias = dict[str, Any]
 ChoiceMode: TypeAlias = Literal["auto", "none", "required"]
 """Whether a model may, may not, or must call tools."""
 
-Finish: TypeAlias = Literal["tool_calls", "stop", "length", "refusal", "error", "other"]
+Finish: TypeAlias = Literal[
+    "tool_calls", "stop", "length", "refusal", "error", "continue", "app", "other"
+]
+"""Why a response ended. ``"continue"``: the model's turn is not over. ``"app"``: it waits for the app, not for a tool."""
 EARLY: frozenset[Finish] = frozenset({"length", "refusal", "error"})
 """The finish reasons after which the last call of a response may have been cut off."""
 Effect: TypeAlias = Literal[

@@ -399,7 +399,7 @@ def _sentence_for_call(error: CallError) -> str:  # noqa: C901, PLR0911, PLR0912
         case "pending":
             return f"{error.tool} is waiting for approval and was not run."
         case "not_run":
-            return f"{error.tool} was not run."
+            return f"{error.tool} was not run{f': {error.text}' if error.text else '.'}"
         case "duplicate_call":
             return (
                 f"{error.tool} was not run: another call has this id, for another tool or with other arguments. "

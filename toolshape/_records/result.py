@@ -148,19 +148,45 @@ def _add_counts(counts: Iterable[int | None]) -> int | None:
     return sum(said) if said else None
 
 
+class WaitingItem(NamedTuple):
+    """An item of a response that the app must answer, and that is no call of a tool here.
+
+    ``kind`` is the provider's word, such as ``mcp_approval_request`` or ``computer_call``; ``id`` is the id that the
+    answer names; ``item`` is the item as it came.
+    """
+
+    kind: str
+    id: str
+    item: JsonObject
+
+
 class ResponseWarning(NamedTuple):
     """A part of a response that needs attention, although the response could be read.
 
     ``rule`` says what was found, and ``message`` what to do:
 
     - ``call_in_text``: The text contains the opening mark of a call, but was not read as a call. ``text_format`` names
-      the format of the call. Such a warning is also logged, because a program that does not read it loses a call.
+      the format of the call.
     - ``cut_at_length``: The response called no tool, and ended at its length limit, so its text may end anywhere.
+    - ``empty_answer``: The response holds neither text nor a call.
+    - ``no_end``: The stream has ended, or was left, before the provider said how the response ended.
+    - ``not_over``: The model's turn is not over: ask again with the messages so far, or fetch the response later.
+    - ``waits_for_app``: The model waits for the app; see ``Results.waits_for_app``.
+    - ``provider_error``: The provider ended the response with an error. Its calls were not run.
+    - ``malformed_call``: The provider could not read the call that the model wrote.
+    - ``other_choice``: Another choice also calls tools; its calls were not run.
+    - ``unread``: The response holds something of an unknown kind where a call is expected.
     - ``pattern_not_checked``: A text in a call is so long that matching it against a pattern of the tool's definition may
       take too long. The call was accepted without that. The message names the tool, the path and the pattern.
+
+    A warning of a response that did not end with calls is also logged, because a program that does not read it may take
+    the response for an answer; ``cut_at_length``, ``empty_answer`` and ``no_end`` are not, which every app meets.
     """
 
-    rule: Literal["call_in_text", "cut_at_length", "pattern_not_checked"]
+    rule: Literal[
+        "call_in_text", "cut_at_length", "empty_answer", "malformed_call", "no_end", "not_over", "other_choice",
+        "pattern_not_checked", "provider_error", "unread", "waits_for_app",
+    ]  # fmt: skip
     text_format: str
     message: str
 

@@ -29,7 +29,7 @@ from toolshape._plan import state
 from toolshape._plan.outcomes import failed_result, successful_result
 from toolshape._plan.plan import Plan
 from toolshape._plan.planning import plan_calls
-from toolshape._plan.results import Results, keep_response
+from toolshape._plan.results import Results
 from toolshape._records.calls import JsonObject, Strictness
 from toolshape._records.errors import ResponseError, UsageError, did_you_mean
 from toolshape._records.result import add_usage
@@ -304,9 +304,11 @@ def _plan_unobserved(bound: Bound, response: Any) -> Plan:
     """
     bound_tools = bound_tools_of(bound)
     results = plan_calls(
-        bound.provider, read_response(bound_tools.reader, response), bound_tools.handlers
+        bound.provider,
+        read_response(bound_tools.reader, response),
+        bound_tools.handlers,
+        response,
     )
-    keep_response(results, response)
     return Plan(results)
 
 

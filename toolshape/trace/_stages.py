@@ -215,6 +215,7 @@ def _plan_recorded(bound: Bound, entry: RecordedResponse) -> Plan:
                 bound.provider,
                 read_response(bound_tools.reader, entry.response),
                 bound_tools.handlers,
+                entry.response,
             )
         )
     collector = Collector(bound.provider, bound_tools.handlers, None, bound_tools.reader)

@@ -386,10 +386,8 @@ def test_the_warning_comes_beside_calls_too():
         == "glm45"
     )
     assert bound.dispatch(completion("Nothing <b>here</b>.", tool_calls=[call])).warnings == ()
-    assert (
-        bound.dispatch({"choices": [{"message": {"role": "assistant", "content": None}}]}).warnings
-        == ()
-    )
+    empty = bound.dispatch({"choices": [{"message": {"role": "assistant", "content": None}}]})
+    assert [warning.rule for warning in empty.warnings] == ["empty_answer"]
 
 
 @pytest.mark.parametrize("key", ["reasoning_content", "reasoning"])

@@ -7,6 +7,7 @@ from toolshape._families.anthropic.messages import write_calls, write_results
 from toolshape._families.anthropic.output import OUTPUT
 from toolshape._families.anthropic.responses import (
     FINISHES,
+    ending,
     fold,
     read,
     recognises,
@@ -87,6 +88,7 @@ ANTHROPIC = Provider(
         finishes=FINISHES,
         fold=fold,
         usage=usage,
+        ending=ending,
         text_delta=text_delta,
     ),
     histories=messages.HISTORIES,

@@ -13,11 +13,12 @@ from toolshape._families.wire.bodies import (
     release_held,
     to_plain_json,
 )
+from toolshape._families.wire.ending import Ending, error_words, not_over, unread
 from toolshape._families.wire.ids import with_call_ids
 from toolshape._families.wire.provider import NO_TEXT, Completed, Reading, TextDelta
 from toolshape._families.wire.usage import count_at, total, usage_of
 from toolshape._records.calls import Finish, JsonObject
-from toolshape._records.result import Usage
+from toolshape._records.result import ResponseWarning, Usage
 from toolshape._schema.values import append_text, as_json
 
 
@@ -71,10 +72,9 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     call_positions: dict[int, int] = body.setdefault("x-calls", {})
     at = content_positions.get(event.get("index"), -1)
     if kind == "content_block_start":
-        content_positions[event.get("index")] = len(content)
-        if event["content_block"].get("type") == "tool_use":
-            call_positions[len(content)] = len(call_positions)
-        content.append(_start_block(event["content_block"]))
+        if not (0 <= at < len(content) and _is_started_again(content[at], event["content_block"])):
+            content_positions[event.get("index")] = len(content)
+            _begin_block(content, call_positions, event["content_block"])
     elif kind == "content_block_delta" and 0 <= at < len(content):
         _join(content[at], event["delta"])
     elif kind == "content_block_stop" and 0 <= at < len(content):
@@ -92,13 +92,27 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         body.update({key: value for key, value in event["delta"].items() if value is not None})
         return release_held(body, FINISHES.get(str(body.get("stop_reason")), "other"))
     elif kind == "error":
+        body["error"] = event.get("error")
         body["stop_reason"] = "error"
     return ()
 
 
-def _start_block(block: JsonObject) -> JsonObject:
-    is_call = block.get("type", "").endswith("tool_use") and not block.get("input")
-    return {**block, "input": ""} if is_call else dict(block)
+def _is_started_again(block: JsonObject, started: JsonObject) -> bool:
+    """Whether a gateway has doubled the event that starts a block with an id."""
+    return "id" in started and (block.get("type"), block.get("id")) == (
+        started.get("type"),
+        started["id"],
+    )
+
+
+def _begin_block(
+    content: list[JsonObject], call_positions: dict[int, int], block: JsonObject
+) -> None:
+    kind = block.get("type", "")
+    if kind == "tool_use":
+        call_positions[len(content)] = len(call_positions)
+    is_call = kind.endswith("tool_use") and not block.get("input")
+    content.append({**block, "input": ""} if is_call else dict(block))
 
 
 def _join(block: JsonObject, delta: JsonObject) -> None:
@@ -108,6 +122,10 @@ def _join(block: JsonObject, delta: JsonObject) -> None:
             block[name] = block.get(name) or ""
             if isinstance(block[name], str):
                 append_text(block, name, value)
+        elif (
+            block.get("type") == "compaction" and key != "type"
+        ):  # arrives whole (the SDK's accumulator)
+            block[key] = value
         elif key == "citation":
             block["citations"] = block.get("citations") or []
             block["citations"].append(value)
@@ -128,8 +146,37 @@ FINISHES: Mapping[str, Finish] = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "refusal": "refusal",
+    "pause_turn": "continue",
+    "compaction": "continue",
     "error": "error",
 }
+
+_NO_CALLS_OF_TOOLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+
+
+def ending(body: JsonObject) -> Ending:
+    """Find an error, a turn that the server has only interrupted, and calls of an unknown kind.
+
+    ``pause_turn`` and ``compaction`` (beta) ask for the same messages again, with this one at their end (anthropic
+    2.14.0, ``types/stop_reason.py`` and ``types/beta/beta_stop_reason.py``, 2026-11-27).
+    """
+    reason = body.get("stop_reason")
+    warnings: list[ResponseWarning] = []
+    if FINISHES.get(str(reason)) == "continue":
+        warnings.append(
+            not_over(reason, "send the messages again, with this response at their end")
+        )
+    kinds = [block.get("type") for block in body.get("content") or () if isinstance(block, dict)]
+    if reason == "tool_use":
+        warnings += [
+            unread(f"a block of the kind {str(kind)!r}")
+            for kind in kinds
+            if str(kind).endswith("_use") and kind not in _NO_CALLS_OF_TOOLS
+        ]
+        if not warnings and "tool_use" not in kinds:
+            warnings.append(unread("the call that the stop reason tool_use speaks of"))
+    error = error_words(body.get("error")) if reason == "error" else None
+    return Ending(error, warnings=tuple(warnings))
 
 
 def usage(body: Any) -> Usage | None:

@@ -7,6 +7,7 @@ from toolshape._families.bedrock.messages import write_calls, write_results
 from toolshape._families.bedrock.output import OUTPUT
 from toolshape._families.bedrock.responses import (
     FINISHES,
+    ending,
     fold,
     read,
     recognises,
@@ -55,6 +56,7 @@ BEDROCK = Provider(
         finishes=FINISHES,
         fold=fold,
         usage=usage,
+        ending=ending,
         text_delta=text_delta,
     ),
     histories=messages.HISTORIES,

@@ -8,6 +8,7 @@ from typing import Any
 
 from toolshape._families.bedrock.messages import read_call, with_object_arguments
 from toolshape._families.wire.bodies import hold_unless_complete, make_room, member, release_held
+from toolshape._families.wire.ending import Ending, error_words, malformed
 from toolshape._families.wire.ids import with_call_ids
 from toolshape._families.wire.provider import Completed, Reading, TextDelta
 from toolshape._families.wire.usage import count_at, total, usage_of
@@ -77,7 +78,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     start, delta, stop = (event.get(f"contentBlock{name}") for name in ("Start", "Delta", "Stop"))
     body.update(event.get("metadata") or {})  # the counts, after the message has stopped
     if stop_reason := _stop_reason(event):
-        body["stopReason"] = stop_reason
+        body.update(stopReason=stop_reason, error=event if stop_reason == "error" else None)
     at = next(
         (part.get("contentBlockIndex", 0) for part in (start, delta, stop) if part is not None), -1
     )
@@ -151,6 +152,14 @@ FINISHES: Mapping[str, Finish] = {
     "malformed_tool_use": "error",
     "error": "error",
 }
+
+
+def ending(body: JsonObject) -> Ending:
+    """Find an exception in a stream, and a call that the provider could not read (botocore 1.44.5, ``StopReason``)."""
+    reason = body.get("stopReason")
+    if reason in ("malformed_tool_use", "malformed_model_output"):
+        return Ending(warnings=(malformed(reason),))
+    return Ending(error_words(body.get("error")) if reason == "error" else None)
 
 
 def usage(body: Any) -> Usage | None:

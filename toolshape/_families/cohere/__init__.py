@@ -3,7 +3,15 @@
 from toolshape._families.cohere import server
 from toolshape._families.cohere.messages import HISTORIES, write_calls, write_results
 from toolshape._families.cohere.output import OUTPUT
-from toolshape._families.cohere.responses import FINISHES, fold, read, recognises, text_delta, usage
+from toolshape._families.cohere.responses import (
+    FINISHES,
+    ending,
+    fold,
+    read,
+    recognises,
+    text_delta,
+    usage,
+)
 from toolshape._families.cohere.schema import FORMATS, STRICT, STRICT_KEYWORDS, envelope, request
 from toolshape._families.openai import OPENAI
 from toolshape._families.wire.provider import (
@@ -54,6 +62,7 @@ COHERE = Provider(
         finishes=FINISHES,
         fold=fold,
         usage=usage,
+        ending=ending,
         text_delta=text_delta,
     ),
     histories=HISTORIES,

@@ -14,6 +14,7 @@ from toolshape._families.wire.bodies import (
     release_held,
     to_plain_json,
 )
+from toolshape._families.wire.ending import Ending, error_words
 from toolshape._families.wire.provider import NO_TEXT, Completed, Read, TextDelta
 from toolshape._families.wire.usage import count_at, usage_of
 from toolshape._records.calls import Finish, JsonObject
@@ -66,7 +67,9 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     if kind == "tool-plan-delta":
         message.setdefault("tool_plan", "")
         append_text(message, "tool_plan", piece.get("tool_plan", ""))
-    elif kind == "tool-call-start":
+    elif kind == "tool-call-start" and not _is_started_again(
+        calls, call_positions.get(event.get("index")), piece
+    ):
         started_call = copy_json(piece["tool_calls"])
         started_call.setdefault("function", {}).setdefault("arguments", "")
         call_positions[event.get("index")] = len(calls)
@@ -88,9 +91,14 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
             append_text(message["content"][-1], key, value)
     elif kind == "message-end":
         body["finish_reason"] = delta.get("finish_reason")
-        body["usage"] = delta.get("usage")
+        body.update(usage=delta.get("usage"), error=delta.get("error"))
         return release_held(body, FINISHES.get(str(body["finish_reason"]), "other"))
     return ()
+
+
+def _is_started_again(calls: list[JsonObject], at: int | None, piece: JsonObject) -> bool:
+    """Whether a gateway has doubled the event that starts a call."""
+    return at is not None and calls[at].get("id") == piece["tool_calls"].get("id")
 
 
 def text_delta(event: JsonObject) -> TextDelta:
@@ -116,6 +124,11 @@ FINISHES: Mapping[str, Finish] = {
     "ERROR": "error",
     "TIMEOUT": "error",
 }
+
+
+def ending(body: JsonObject) -> Ending:
+    """Find the error of a response that ended with one (cohere 7.3.1, ``ChatMessageEndEventDelta``, 2026-11-27)."""
+    return Ending(error_words(body.get("error")))
 
 
 def usage(body: Any) -> Usage | None:

@@ -6,7 +6,7 @@ from toolshape._families.gemini import messages, server
 from toolshape._families.gemini.messages import write_calls, write_results
 from toolshape._families.gemini.output import OPENAPI_OUTPUT, OUTPUT
 from toolshape._families.gemini.probes import OPENAPI_PROBES
-from toolshape._families.gemini.responses import fold, read, recognises, text_delta, usage
+from toolshape._families.gemini.responses import ending, fold, read, recognises, text_delta, usage
 from toolshape._families.gemini.schema import (
     ACCEPTED,
     EVIDENCE,
@@ -93,6 +93,7 @@ GEMINI = Provider(
         },
         fold=fold,
         usage=usage,
+        ending=ending,
         text_delta=text_delta,
     ),
     histories=messages.HISTORIES,

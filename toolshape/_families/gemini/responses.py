@@ -9,25 +9,33 @@ from typing import Any
 
 from toolshape._families.gemini.messages import function_call, read_call
 from toolshape._families.wire.bodies import make_room, member, to_plain_json
+from toolshape._families.wire.ending import Ending, error_words, malformed, other_choice
 from toolshape._families.wire.ids import is_plain_id, with_call_ids
 from toolshape._families.wire.provider import Completed, Reading, TextDelta
 from toolshape._families.wire.usage import count_at, total, usage_of
 from toolshape._records.calls import JsonObject
 from toolshape._records.errors import ResponseError
-from toolshape._records.result import Usage
+from toolshape._records.result import ResponseWarning, Usage
 from toolshape._schema.values import append_text, read_json, write_json
 
 
 def as_response(body: Any) -> Any:
     """Return a response unchanged; wrap a model's message or a call in a response; return ``None`` for other bodies."""
-    if isinstance(member(body, "candidates"), list) or isinstance(
-        member(body, "promptFeedback"), dict
-    ):
+    if isinstance(member(body, "candidates"), list) or _feedback(body):
         return body
     if member(body, "role") == "model" and isinstance(member(body, "parts"), list):
         return {"candidates": [{"content": body}]}
     if function_call(body) is not None and member(body, "role") is None:
         return {"candidates": [{"content": {"role": "model", "parts": [to_plain_json(body)]}}]}
+    return None
+
+
+def _feedback(body: Any) -> Any:
+    """Return what the server says of a prompt, under the name that JSON has for it, or the SDK."""
+    for name in ("promptFeedback", "prompt_feedback"):
+        feedback = member(body, name)
+        if isinstance(feedback, dict) or hasattr(feedback, "block_reason"):
+            return feedback
     return None
 
 
@@ -40,8 +48,9 @@ def read(body: Any) -> Reading | None:
     if body is None:
         return None
     candidates = member(body, "candidates")
-    if blocked := member(member(body, "promptFeedback"), "blockReason"):
-        return Reading([], [], str(blocked))
+    feedback = _feedback(body)
+    if blocked := member(feedback, "blockReason") or member(feedback, "block_reason"):
+        return Reading([], [], str(getattr(blocked, "value", blocked)))
     if not candidates:
         raise ResponseError("the response has no candidates", body=body)
     content = member(candidates[0], "content")
@@ -65,9 +74,19 @@ def read(body: Any) -> Reading | None:
             leaves_out=True,
         )
         assistant = [{**assistant[0], "parts": sent_parts}]
+    cut_positions = frozenset(at for at, call in enumerate(calls) if _continues(call.raw))
     return Reading(
-        assistant, calls, None if finish is None else str(getattr(finish, "value", finish))
+        assistant,
+        calls,
+        None if finish is None else str(getattr(finish, "value", finish)),
+        cut_positions,
     )
+
+
+def _continues(part: Any) -> bool:
+    """Whether more of a call's arguments was to follow."""
+    call = function_call(part)
+    return bool(member(call, "willContinue") or member(call, "will_continue"))
 
 
 def _with_id(part: JsonObject, call_id: str) -> JsonObject:
@@ -82,18 +101,40 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     parts = candidate["content"]["parts"]
     if usage := event.get("usageMetadata") or event.get("usage_metadata"):
         body["usageMetadata"] = usage
-    if event.get("error"):
-        candidate["finishReason"] = "ERROR"
+    _keep_what_was_said(body, candidate, event)
     for event_candidate in event.get("candidates") or ():
         if event_candidate.get("index", 0) != 0:
+            if any(map(function_call, _parts(event_candidate))):
+                body.setdefault("x-other", set()).add(event_candidate["index"])
             continue
-        for part in (event_candidate.get("content") or {}).get("parts") or ():
+        for part in _parts(event_candidate):
             completed += _join(body, parts, part)
         for key in ("finishReason", "finish_reason"):
             if event_candidate.get(key):
                 candidate["finishReason"] = event_candidate[key]
                 completed = completed if event_candidate[key] != "MAX_TOKENS" else []
     return completed
+
+
+def _keep_what_was_said(body: JsonObject, candidate: JsonObject, event: JsonObject) -> None:
+    """Keep an error, what the server says of the prompt, and what it says of the end.
+
+    Raises:
+        ResponseError: The event is a message of a session, which is no response.
+    """
+    if event.get("error"):
+        body["error"] = event["error"]
+        candidate["finishReason"] = "ERROR"
+    if feedback := _feedback(event):
+        body["promptFeedback"] = feedback
+    for event_candidate in event.get("candidates") or ():
+        words = event_candidate.get("finishMessage") or event_candidate.get("finish_message")
+        if words and event_candidate.get("index", 0) == 0:
+            candidate["finishMessage"] = words
+    if _LIVE & event.keys():
+        raise ResponseError(
+            "this is a message of the Live API, not an event of a stream", body=event
+        )
 
 
 def _join(body: JsonObject, parts: list[JsonObject], part: JsonObject) -> list[Completed]:
@@ -161,6 +202,38 @@ def text_delta(event: JsonObject) -> TextDelta:
             for part in (candidate.get("content") or {}).get("parts") or ():
                 texts[bool(part.get("thought"))] += part.get("text") or ""
     return TextDelta(texts[False], texts[True])
+
+
+_LIVE = frozenset({"toolCall", "tool_call", "serverContent", "server_content", "setupComplete", "setup_complete"})  # fmt: skip
+"""The keys of messages in a session, which is no stream of one response (google-genai 3.6, ``LiveServerMessage``)."""
+_MALFORMED = frozenset(
+    {"MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "MISSING_THOUGHT_SIGNATURE", "TOO_MANY_TOOL_CALLS", "UNEXPECTED_TOOL_CALL"}
+)  # fmt: skip
+
+
+def _parts(candidate: JsonObject) -> Iterable[JsonObject]:
+    return (candidate.get("content") or {}).get("parts") or ()
+
+
+def ending(body: JsonObject) -> Ending:
+    """Find an error, a call that the provider could not read, and calls of other candidates.
+
+    ``finishMessage`` holds what the model wrote (hermes-agent#83886, gemini-cli#12674; google-genai 3.6, 2026-11-27).
+    """
+    candidates = [item for item in body.get("candidates") or () if isinstance(item, dict)]
+    first = candidates[0] if candidates else {}
+    reason = first.get("finishReason") or first.get("finish_reason")
+    words = first.get("finishMessage") or first.get("finish_message")
+    warnings: tuple[ResponseWarning, ...] = ()
+    if reason in _MALFORMED:
+        warnings = (malformed(reason, words),)
+    others = body.get("x-other", ()) or [
+        item for item in candidates[1:] if any(map(function_call, _parts(item)))
+    ]
+    if others:
+        warnings += (other_choice(len(others)),)
+    error = error_words(body.get("error"), words) if reason == "ERROR" else None
+    return Ending(error, warnings=warnings)
 
 
 def usage(body: Any) -> Usage | None:

@@ -7,6 +7,7 @@ from toolshape._families.gemini_interactions.messages import write_calls, write_
 from toolshape._families.gemini_interactions.output import OUTPUT
 from toolshape._families.gemini_interactions.responses import (
     FINISHES,
+    ending,
     fold,
     read,
     recognises,
@@ -45,6 +46,7 @@ GEMINI_INTERACTIONS = Provider(
         finishes=FINISHES,
         fold=fold,
         usage=usage,
+        ending=ending,
         text_delta=text_delta,
     ),
     histories=messages.HISTORIES,

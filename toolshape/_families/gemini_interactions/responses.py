@@ -13,6 +13,7 @@ from toolshape._families.wire.bodies import (
     release_held,
     to_plain_json,
 )
+from toolshape._families.wire.ending import NO_ENDING, Ending, error_words, malformed, not_over
 from toolshape._families.wire.ids import with_call_ids
 from toolshape._families.wire.provider import Completed, Reading, TextDelta
 from toolshape._families.wire.usage import count_at, total, usage_of
@@ -63,6 +64,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     call_positions: dict[int, int] = body.setdefault("x-calls", {})
     at = step_positions.get(event.get("index"), -1)
     if kind == "error":
+        body["error"] = event.get("error") or "the stream ended with an error"
         body["status"] = "failed"
     elif isinstance(event.get("interaction"), dict):
         body.update(
@@ -128,6 +130,20 @@ FINISHES: Mapping[str, Finish] = {
     "failed": "error",
     "cancelled": "error",
 }
+
+
+def ending(body: JsonObject) -> Ending:
+    """Find an error, and an interaction in the background that is not over (google-genai 3.6, 2026-11-27)."""
+    status = body.get("status")
+    error = error_words(body.get("error"))
+    if error is not None or status == "cancelled":
+        return Ending(error or "the interaction was cancelled")
+    if status == "failed":  # so ends a call that the server cannot read
+        return Ending(warnings=(malformed(status),))
+    if status == "in_progress" and "x-calls" not in body:
+        later = not_over(status, "fetch the interaction by its id until its status is another")
+        return Ending(finish="continue", warnings=(later,))
+    return NO_ENDING
 
 
 def usage(body: Any) -> Usage | None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from toolshape._families.ollama import messages, server
 from toolshape._families.ollama.messages import write_calls, write_results
 from toolshape._families.ollama.output import OUTPUT
-from toolshape._families.ollama.responses import fold, read, recognises, text_delta, usage
+from toolshape._families.ollama.responses import ending, fold, read, recognises, text_delta, usage
 from toolshape._families.ollama.schema import (
     CLIENT,
     SERVER,
@@ -54,6 +54,7 @@ OLLAMA = Provider(
         finishes={"stop": "stop", "length": "length", "error": "error"},
         fold=fold,
         usage=usage,
+        ending=ending,
         text_delta=text_delta,
         left_calls=left_calls,
     ),

@@ -9,6 +9,7 @@ from typing import Any
 from toolshape._families.ollama.messages import read_call
 from toolshape._families.openai import responses as openai_bodies
 from toolshape._families.wire.bodies import member, to_plain_json
+from toolshape._families.wire.ending import Ending, error_words
 from toolshape._families.wire.ids import is_plain_id, with_call_ids
 from toolshape._families.wire.provider import Completed, Reading, TextDelta
 from toolshape._families.wire.usage import count_at, usage_of
@@ -82,6 +83,11 @@ def text_delta(event: JsonObject) -> TextDelta:
     """Return the text of a chunk's message."""
     piece = event.get("message") or {}
     return TextDelta(piece.get("content") or "", piece.get("thinking") or "")
+
+
+def ending(body: JsonObject) -> Ending:
+    """Find the error of a stream that broke: ``{"error": ...}`` is its last line (the server's source of 2026-08-21)."""
+    return Ending(error_words(body.get("error")))
 
 
 def usage(body: Any) -> Usage | None:

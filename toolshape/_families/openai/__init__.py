@@ -6,7 +6,15 @@ from toolshape._families.openai import messages, server
 from toolshape._families.openai.left_calls import left_calls
 from toolshape._families.openai.messages import write_calls, write_results
 from toolshape._families.openai.output import OUTPUT
-from toolshape._families.openai.responses import FINISHES, fold, read, recognises, text_delta, usage
+from toolshape._families.openai.responses import (
+    FINISHES,
+    ending,
+    fold,
+    read,
+    recognises,
+    text_delta,
+    usage,
+)
 from toolshape._families.openai.schema import (
     ACCEPTED,
     FORMATS,
@@ -80,6 +88,7 @@ OPENAI = Provider(
         finishes=FINISHES,
         fold=fold,
         usage=usage,
+        ending=ending,
         text_delta=text_delta,
         left_calls=left_calls,
     ),

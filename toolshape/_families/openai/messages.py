@@ -29,7 +29,7 @@ from toolshape._families.wire.content import (
     with_id_at,
     without_error_mark,
 )
-from toolshape._families.wire.histories import NULL, Histories, history_rules
+from toolshape._families.wire.histories import IN_ONE_MESSAGE, NULL, Histories, history_rules
 from toolshape._records.calls import (
     PLAIN_TEXT,
     JsonObject,
@@ -439,6 +439,11 @@ def with_id(raw: JsonObject, call_id: str | None) -> JsonObject | None:
     )
 
 
+_ONE_ID_A_CALL = history_rules(
+    "HKUDS/nanobot#3943, 2026: OpenAI answers 400, duplicate value for tool_call_id",
+    "duplicate_id",
+    pattern=IN_ONE_MESSAGE,
+)
 HISTORIES = Histories(
     key="messages",
     read=read,
@@ -455,6 +460,7 @@ HISTORIES = Histories(
             "call_id",
             pattern=r"(?s).{1,40}",
         ),
+        *_ONE_ID_A_CALL,
         *history_rules(
             "run-llama/llama_index#17555, 2025-01; vercel/ai#13744, 2026-04: null, and no calls",
             "empty_message",
@@ -470,7 +476,9 @@ _HAS_ID = history_rules(
     "openai 3.54.0: a call and its result have an id, 2026-11-22", "call_id", pattern=r"(?s).+"
 )
 VENDOR_HISTORIES = replace(
-    HISTORIES, media_types=_FILES | {"image/*"}, rules=(*PAIRING, *_HAS_ID, *_NAMES)
+    HISTORIES,
+    media_types=_FILES | {"image/*"},
+    rules=(*PAIRING, *_HAS_ID, *_ONE_ID_A_CALL, *_NAMES),
 )
 """The form of other vendors' histories.
 

@@ -4,12 +4,13 @@ The types come from openai 3.51.0, read on 2026-11-20. The server's messages are
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from toolshape._families.openai.messages import read as read_message
 from toolshape._families.openai.messages import read_call
 from toolshape._families.wire.bodies import member, to_plain_json
 from toolshape._families.wire.content import is_empty
+from toolshape._families.wire.ending import Ending, error_words, other_choice
 from toolshape._families.wire.ids import is_plain_id, with_call_ids
 from toolshape._families.wire.provider import Completed, Read, Reading, TextDelta
 from toolshape._families.wire.usage import count_at, total, usage_of
@@ -174,13 +175,13 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     call_positions: dict[Any, int] = body.setdefault("x-places", {})
     calls = choice["message"].get("tool_calls", [])
     call_count, finish = len(calls), None
-    if event.get("error") and not event.get("choices"):
-        choice["finish_reason"] = "error"
+    _keep_error(body, choice, event)
     body.update({key: event[key] for key in _COUNTS if event.get(key)})  # the last event counts
     for event_choice in event.get("choices") or ():
-        if event_choice.get("index", 0) != 0:
-            continue
         delta = event_choice.get("delta") or event_choice.get("message") or {}
+        if event_choice.get("index", 0) != 0:
+            _keep_other_choice(body, event_choice["index"], delta)
+            continue
         for key, value in delta.items():
             if key != "tool_calls":
                 _join_field(choice["message"], key, value)
@@ -199,6 +200,18 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         for position in candidates
         if is_whole(calls[position].get("function", {}).get("arguments"))
     ]
+
+
+def _keep_error(body: JsonObject, choice: JsonObject, event: JsonObject) -> None:
+    first: JsonObject = next(iter(event.get("choices") or ()), {})
+    error = event.get("error") or first.get("error")
+    if error:
+        body["error"], choice["finish_reason"] = error, "error"
+
+
+def _keep_other_choice(body: JsonObject, index: int, delta: JsonObject) -> None:
+    if delta.get("tool_calls"):
+        body.setdefault("x-other", set()).add(index)
 
 
 def _calls_at_end(message: WireMessage, finish: Finish) -> list[Completed]:
@@ -246,56 +259,105 @@ def _join_field(message: WireMessage, key: str, value: Any) -> None:
 
 
 def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject) -> None:
-    """Merge a fragment into its call, or begin a call.
-
-    The index of a fragment names its call, but a gateway may give all calls the same index and different ids.
-    """
+    """Merge a fragment into its call, or begin a call. Ignore a fragment that names none, which some gateways send."""
     index, key = part.get("index"), "custom" if _is_custom(part) else "function"
-    function = part.get(key) or {}
-    # ``places`` maps both ids and indices to positions in ``calls``. A known id decides first, then the index. A
-    # fragment begins another call at a known index if its id is new, or if its name differs from the name of
-    # the call there. A fragment without index, id and name continues the last call.
-    id_key = ("id", part.get("id")) if part.get("id") else None
-    position = places.get(id_key, places.get(index, -1) if index is not None else -1)
-    known_name = _written_part(calls[position])["name"] if position >= 0 else ""
-    is_new_id = (
-        position >= 0
-        and part.get("id")
-        and calls[position].get("id")
-        and part["id"] != calls[position]["id"]
-    )
-    is_other = function.get("name") and (
-        is_new_id or (known_name and function["name"] != known_name)
-    )
-    if position < 0 and index is None and calls and not part.get("id") and not function.get("name"):
-        position = len(calls) - 1
-    if position < 0 and not part.get("id") and not function.get("name"):
-        return  # a stray call, which some gateways send
-    if position < 0 or is_other:
+    function, call_id = part.get(key) or {}, part.get("id")
+    position = _position_of(places, calls, part, function)
+    if position is None and not call_id and not function.get("name"):
+        return
+    kind = "begins" if position is None else _kind_of_fragment(calls[position], part, function)
+    if kind == "repeats":
+        return
+    if position is None or kind == "begins":
         places[index] = len(calls)
-        if id_key is not None:
-            places[id_key] = len(calls)
-        other_fields = {
-            field: value
-            for field, value in part.items()
-            if field not in ("index", "function", "custom") and value is not None
-        }
-        arguments = function.get(_ARGUMENTS[key])
-        started_part = {
-            "name": function.get("name") or "",
-            _ARGUMENTS[key]: "" if arguments is None else arguments,
-        }
-        calls.append({"type": key, **other_fields, key: started_part})
+        if call_id:
+            places["id", call_id] = len(calls)
+        calls.append(_begun_call(key, part, function))
+        places["placeholder"] = len(calls) - 1 if function.get("arguments") == "{}" else -1
         return
     call = calls[position]
-    call["id"] = call.get("id") or part.get("id")
+    call["id"] = call.get("id") or call_id
     if index is not None:  # later fragments with this index and no id belong to this call
         places[index] = position
     written = _written_part(call)
+    if kind == "names":
+        append_text(written, "name", function["name"])
     written["name"] = written["name"] or function.get("name") or ""
-    arguments_key = _ARGUMENTS["custom" if "custom" in call else "function"]
-    if isinstance(function.get(arguments_key), str) and isinstance(written[arguments_key], str):
-        append_text(written, arguments_key, function[arguments_key])
+    arguments_key = _arguments_key(call)
+    text = function.get(arguments_key)
+    if isinstance(text, str) and isinstance(written[arguments_key], str):
+        # A bridge to Gemini begins a call with a placeholder (microsoft/autogen#7549, 2026-04); a model that writes "{}"
+        # twice does not begin with its name.
+        if places.get("placeholder") == position and text.lstrip().startswith("{"):
+            written[arguments_key] = ""
+        if text:
+            places["placeholder"] = -1
+        append_text(written, arguments_key, text)
+
+
+def _position_of(
+    places: dict[Any, int], calls: list[JsonObject], part: JsonObject, function: JsonObject
+) -> int | None:
+    """Return the position of the call that a fragment may continue; ``None`` if it can only begin a call.
+
+    ``places`` maps both ids and indices to positions in ``calls``. These are tried in turn, because servers leave out,
+    repeat and share each of them: the index, unless the call there has another id; the id, because a gateway may give
+    all calls one index; the index alone. A name at a new index begins a call even if its id is known: DeepSeek and GLM
+    share an id between parallel calls (nanobot#3943, 2026). A fragment without any of the three continues the last call.
+    """
+    index, call_id, name = part.get("index"), part.get("id"), function.get("name")
+    by_index = None if index is None else places.get(index)
+    by_id = places.get(("id", call_id)) if call_id else None
+    if by_index is not None and (not call_id or calls[by_index].get("id") in (None, "", call_id)):
+        return by_index
+    if by_id is not None and (index is None or by_index is not None or not name):
+        return by_id
+    if by_index is None and index is None and calls and not call_id and not name:
+        return len(calls) - 1
+    return by_index
+
+
+def _kind_of_fragment(
+    call: JsonObject, part: JsonObject, function: JsonObject
+) -> Literal["begins", "continues", "names", "repeats"]:
+    """Tell what a fragment does at the place of a call: ``repeats`` is the whole call once more.
+
+    It begins another call if its id or its name is another. It also does if its arguments begin anew after whole ones
+    (Ollama behind LiteLLM gives all calls index 0 and no id: smolagents#1569, #1958), and they differ or no id says that
+    they are of this call. Two cases are no other call: a name in two pieces (continue#5849; openai-python joins names),
+    which the first piece with its id begins; and a name that a server repeats in each fragment (hermes-agent#8259).
+    """
+    name, call_id = function.get("name"), part.get("id")
+    written = _written_part(call)
+    known_name, known_id = written["name"], call.get("id")
+    if not name:
+        return "continues"
+    if call_id and known_id and call_id != known_id:
+        return "begins"
+    known_text, text = written[_arguments_key(call)], function.get(_arguments_key(call))
+    if known_name and name != known_name:
+        return "names" if known_id and not call_id and not known_text else "begins"
+    if not text or known_text in ("", "{}") or not (is_whole(known_text) and is_whole(text)):
+        return "continues"
+    return "repeats" if call_id and text == known_text else "begins"
+
+
+def _begun_call(key: str, part: JsonObject, function: JsonObject) -> JsonObject:
+    other_fields = {
+        field: value
+        for field, value in part.items()
+        if field not in ("index", "function", "custom") and value is not None
+    }
+    arguments = function.get(_ARGUMENTS[key])
+    started_part = {
+        "name": function.get("name") or "",
+        _ARGUMENTS[key]: "" if arguments is None else arguments,
+    }
+    return {"type": key, **other_fields, key: started_part}
+
+
+def _arguments_key(call: JsonObject) -> str:
+    return _ARGUMENTS["custom" if "custom" in call else "function"]
 
 
 _ARGUMENTS = {"function": "arguments", "custom": "input"}
@@ -348,6 +410,21 @@ def text_delta(event: JsonObject) -> TextDelta:
 
 
 _WITHOUT_TEXT = ("role", "tool_calls", "function_call")
+
+
+def ending(body: JsonObject) -> Ending:
+    """Find an error, and calls in other choices.
+
+    A gateway sends an error inside a response of status 200, in the body, in a choice (OpenRouter) or as the only event
+    of a stream (OmniRoute#8210, octo-agent#910, local-operator#223). Copilot puts the call of a turn into a choice of
+    its own (zeroclaw#2136, nanobot#1555): the body does not say whether it is that, or an alternative (``n``).
+    """
+    choices = [choice for choice in body.get("choices") or () if isinstance(choice, dict)]
+    others = body.get("x-other", ()) or [
+        choice for choice in choices[1:] if (choice.get("message") or {}).get("tool_calls")
+    ]
+    error = error_words(body.get("error"), *(choice.get("error") for choice in choices[:1]))
+    return Ending(error, warnings=(other_choice(len(others)),) if others else ())
 
 
 FINISHES: Mapping[str, Finish] = {

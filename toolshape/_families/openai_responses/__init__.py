@@ -6,7 +6,14 @@ from toolshape._families.openai import OLDER, OPENAI
 from toolshape._families.openai_responses import messages, server
 from toolshape._families.openai_responses.messages import write_calls, write_results
 from toolshape._families.openai_responses.output import OUTPUT
-from toolshape._families.openai_responses.responses import fold, read, recognises, text_delta, usage
+from toolshape._families.openai_responses.responses import (
+    ending,
+    fold,
+    read,
+    recognises,
+    text_delta,
+    usage,
+)
 from toolshape._families.openai_responses.schema import (
     envelope,
     free_text,
@@ -60,6 +67,7 @@ OPENAI_RESPONSES = replace(
         },
         fold=fold,
         usage=usage,
+        ending=ending,
         text_delta=text_delta,
     ),
     histories=messages.HISTORIES,

@@ -3,16 +3,17 @@
 The types come from openai 3.51.0, read on 2026-11-20. The dialect and the names are the same as in Chat Completions.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from toolshape._families.openai_responses.messages import ARGUMENTS, read_call
 from toolshape._families.wire.bodies import hold_unless_complete, make_room, member, to_plain_json
+from toolshape._families.wire.ending import Ending, error_words, not_over, waits
 from toolshape._families.wire.ids import with_call_ids
 from toolshape._families.wire.provider import NO_TEXT, Completed, Reading, TextDelta
 from toolshape._families.wire.usage import count_at, usage_of
 from toolshape._records.calls import JsonObject
-from toolshape._records.result import Usage
+from toolshape._records.result import Usage, WaitingItem
 from toolshape._schema.values import append_text
 
 
@@ -82,8 +83,11 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
             else ()
         )
     if kind == "error":
+        body["error"] = event.get("error") or {
+            key: event[key] for key in ("code", "message", "param") if event.get(key)
+        }
         body["status"] = "failed"
-    at = event.get("output_index", len(output) - 1)
+    at = _position_in(body, output, event)
     if kind in ("response.output_item.added", "response.output_item.done"):
         make_room(output, at, lambda: {"type": "unknown"})
         output[at] = dict(event["item"])
@@ -105,6 +109,24 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         output[at].setdefault(key, "")
         append_text(output[at], key, event.get("delta", ""))
     return ()
+
+
+def _position_in(body: JsonObject, output: list[JsonObject], event: JsonObject) -> int:
+    """Return the position of an event's item: by ``output_index``, or by the id of the item.
+
+    llama.cpp leaves the index out (ggml-org/llama.cpp#20607; tontinton/maki#514, 2026-07). Ids may differ between the
+    events of one item, but not the ``call_id``. An event that says nothing of its item belongs to the last one.
+    """
+    positions: dict[Any, int] = body.setdefault("x-items", {})
+    item = event.get("item") or {}
+    ids = [name for name in (event.get("item_id"), item.get("call_id"), item.get("id")) if name]
+    at: int | None = event.get("output_index")
+    if at is None:
+        begins = bool(ids) and bool(item)
+        known = (positions[name] for name in ids if name in positions)
+        at = next(known, len(output) if begins else len(output) - 1)
+    positions.update(dict.fromkeys(ids, at))
+    return at
 
 
 _TEXT_KEYS = {
@@ -152,6 +174,37 @@ def text_delta(event: JsonObject) -> TextDelta:
         return TextDelta(delta)
     is_thinking = kind in ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
     return TextDelta(thinking=delta) if is_thinking else NO_TEXT
+
+
+_WAITING = frozenset(
+    {"mcp_approval_request", "computer_call", "local_shell_call", "shell_call", "apply_patch_call", "tool_search_call"}
+)  # fmt: skip
+"""The kinds of items that wait for the app (openai 3.57.0, ``ResponseOutputItem``, 2026-11-27)."""
+
+
+def _waits(item: JsonObject, answered: Collection[Any]) -> bool:
+    """Whether an item waits for the app. What runs in the provider's container has its output beside it."""
+    if item.get("type") == "tool_search_call" and item.get("execution") != "client":
+        return False
+    return item.get("type") in _WAITING and item.get("call_id", item.get("id")) not in answered
+
+
+def ending(body: JsonObject) -> Ending:
+    """Find an error, a status that is no end, and the items that wait for the app."""
+    status, items = body.get("status"), body.get("output") or ()
+    answered = {item.get("call_id") for item in items if str(item.get("type")).endswith("_output")}
+    waiting = tuple(
+        WaitingItem(str(item["type"]), str(item.get("call_id") or item.get("id") or ""), item)
+        for item in items
+        if _waits(item, answered)
+    )
+    if status in ("failed", "cancelled"):
+        words = error_words(body.get("error")) or f"the response was {status}"
+        return Ending(words, waiting=waiting, warnings=waits(waiting))
+    if status in ("queued", "in_progress") and "x-calls" not in body:  # not a stream that broke off
+        later = not_over(status, "fetch the response by its id until its status is another")
+        return Ending(finish="continue", waiting=waiting, warnings=(later, *waits(waiting)))
+    return Ending(finish="app" if waiting else None, waiting=waiting, warnings=waits(waiting))
 
 
 def usage(body: Any) -> Usage | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from toolshape._families.names import ProviderName
+from toolshape._families.wire.ending import Ending, no_ending
 from toolshape._records.calls import (
     ChoiceMode,
     Finish,
@@ -289,6 +290,7 @@ class ResponseForm:
         left_calls: Takes an assistant's message and the provider's name, and returns warnings about calls that the
             server left in the text; ``None`` if servers leave no calls there.
         usage: Reads the token counts of a body, also of a body that ``fold`` made of a stream.
+        ending: Finds in a body, as JSON, what its calls and its text do not say: an error, what waits, what is unread.
     """
 
     recognises: Callable[[Any], bool]
@@ -300,6 +302,7 @@ class ResponseForm:
     for_schemas: "Callable[[Mapping[str, JsonObject]], ResponseForm] | None" = None
     left_calls: Callable[[WireMessage, str], tuple[ResponseWarning, ...]] | None = None
     usage: Callable[[Any], Usage | None] = no_usage
+    ending: Callable[[JsonObject], Ending] = no_ending
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
