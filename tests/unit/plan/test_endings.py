@@ -1,0 +1,389 @@
+"""A response that is no answer is never taken for one: errors, turns that are not over, items that wait, calls unread."""
+
+import json
+import logging
+import pickle
+from typing import Any
+
+import pytest
+
+from toolshape import Conversation, Registry, ResponseError, tool
+
+RAN: list[str] = []
+
+
+@tool
+def weather(city: str) -> str:
+    """The weather of a city."""
+    RAN.append(city)
+    return city
+
+
+TOOLS = Registry([weather])
+BONN = '{"city": "Bonn"}'
+
+
+def completion(choice: dict[str, Any], **more: Any) -> dict[str, Any]:
+    message = {"role": "assistant", "content": "", **choice.pop("message", {})}
+    return {
+        "choices": [{"index": 0, "finish_reason": "stop", "message": message, **choice}],
+        **more,
+    }
+
+
+def call(call_id: str = "c1") -> dict[str, Any]:
+    return {"id": call_id, "type": "function", "function": {"name": "weather", "arguments": BONN}}
+
+
+def item(kind: str, **more: Any) -> dict[str, Any]:
+    return {"type": kind, "id": "i1", "call_id": "w1", "status": "completed", **more}
+
+
+def responses(*items: Any, status: str = "completed", **more: Any) -> dict[str, Any]:
+    return {"object": "response", "status": status, "output": list(items), **more}
+
+
+def claude(*blocks: Any, stop: str) -> dict[str, Any]:
+    return {"type": "message", "role": "assistant", "content": list(blocks), "stop_reason": stop}
+
+
+def converse(*blocks: Any, stop: str) -> dict[str, Any]:
+    message = {"role": "assistant", "content": list(blocks)}
+    return {"output": {"message": message}, "stopReason": stop}
+
+
+def candidate(*parts: Any, **more: Any) -> dict[str, Any]:
+    return {"candidates": [{"content": {"role": "model", "parts": list(parts)}, **more}]}
+
+
+FUNCTION_CALL = {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": BONN}
+TEXT = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}
+
+ERRORS = [
+    ("openai", completion({}, error={"message": "down"}), "down"),
+    ("openrouter", completion({"finish_reason": "error", "error": {"code": 502, "message": "down"}}), "down"),
+    ("mistral", completion({"finish_reason": "error"}), "error"),
+    ("anthropic", {**claude(stop="error"), "error": {"type": "overloaded_error"}}, "overloaded_error"),
+    ("openai-responses", responses(status="failed", error={"message": "down"}), "down"),
+    ("openai-responses", responses(status="cancelled"), "cancelled"),
+    ("cohere", {"finish_reason": "ERROR", "message": {"role": "assistant"}, "error": "down"}, "down"),
+    ("gemini", candidate(finishReason="ERROR", finishMessage="down"), "down"),
+    ("gemini-interactions", {"status": "cancelled", "steps": []}, "cancelled"),
+    ("ollama", {"message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "error"}, "error"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("provider", "body", "said"), ERRORS)
+def test_an_error_without_calls_is_raised_in_the_providers_words(provider, body, said):
+    with pytest.raises(ResponseError, match=said) as caught:
+        TOOLS.bind(provider).dispatch(body)
+    assert caught.value.body == body
+
+
+@pytest.mark.parametrize(("provider", "body", "said"), ERRORS)
+def test_a_conversation_appends_nothing_of_it(provider, body, said):
+    chat = Conversation(TOOLS)
+    chat.user("How is Bonn?")
+    with pytest.raises(ResponseError):
+        chat.dispatch(body, provider=provider)
+    assert len(chat) == 1
+    chat.dispatch(completion({"message": {"content": "fine"}}), provider="openai")
+    assert len(chat) == 2
+
+
+@pytest.mark.parametrize(
+    ("provider", "body"),
+    [
+        ("openai", completion({"finish_reason": "error", "message": {"tool_calls": [call()]}}, error="down")),
+        ("openai-responses", responses(FUNCTION_CALL, status="cancelled")),
+        ("openai-responses", responses(FUNCTION_CALL, status="failed", error={"message": "down"})),
+    ],
+)  # fmt: skip
+def test_calls_beside_an_error_do_not_run(provider, body, caplog):
+    """They are answered, so the conversation can go on; and it is logged."""
+    RAN.clear()
+    with caplog.at_level(logging.WARNING, "toolshape"):
+        results = TOOLS.bind(provider).dispatch(body)
+    assert [result.error and result.error.code for result in results] == ["not_run"]
+    assert results[0].text == "weather was not run: the provider ended the response with an error"
+    assert not RAN
+    assert results.messages
+    assert "provider_error" in [warning.rule for warning in results.warnings]
+    assert "provider_error" in caplog.text
+
+
+CONTINUES = [
+    ("anthropic", claude({"type": "text", "text": "x"}, stop="pause_turn")),
+    ("anthropic", claude({"type": "compaction", "content": "s"}, stop="compaction")),
+    ("openai-responses", responses(status="queued")),
+    ("openai-responses", responses(status="in_progress")),
+    ("gemini-interactions", {"status": "in_progress", "steps": []}),
+]
+
+
+@pytest.mark.parametrize(("provider", "body"), CONTINUES)
+def test_a_turn_that_is_not_over_goes_on(provider, body, caplog):
+    with caplog.at_level(logging.WARNING, "toolshape"):
+        results = TOOLS.bind(provider).dispatch(body)
+    assert (results.finish, results.goes_on, bool(results)) == ("continue", True, False)
+    assert [warning.rule for warning in results.warnings] == ["not_over"]
+    assert "not_over" in caplog.text
+
+
+WAITING = [
+    item("mcp_approval_request", name="weather", server_label="s", arguments=BONN),
+    item("computer_call", action={"type": "screenshot"}),
+    item("local_shell_call", action={"type": "exec", "command": ["ls"]}),
+    item("shell_call", action={"commands": ["ls"]}),
+    item("apply_patch_call", operation={"type": "delete_file", "path": "x"}),
+    item("tool_search_call", execution="client", arguments={}),
+]
+
+
+@pytest.mark.parametrize("waiting", WAITING, ids=lambda each: each["type"])
+def test_what_waits_for_the_app_ends_the_loop(waiting, caplog):
+    with caplog.at_level(logging.WARNING, "toolshape"):
+        results = TOOLS.bind("openai-responses").dispatch(responses(TEXT, waiting))
+    assert (results.finish, results.goes_on, bool(results)) == ("app", False, False)
+    [found] = results.waits_for_app
+    assert (found.kind, found.id, found.item) == (waiting["type"], "w1", waiting)
+    assert waiting["type"] in caplog.text
+    restored = pickle.loads(pickle.dumps(results))
+    assert (restored.waits_for_app, restored.warnings) == (results.waits_for_app, results.warnings)
+    beside = TOOLS.bind("openai-responses").dispatch(responses(FUNCTION_CALL, waiting))
+    assert (len(beside), beside[0].value, beside.goes_on) == (1, "Bonn", False)
+    assert [warning.rule for warning in beside.warnings] == ["waits_for_app"]
+
+
+@pytest.mark.parametrize(
+    "ran",
+    [
+        [item("shell_call"), item("shell_call_output", output=[])],
+        [item("tool_search_call", execution="server")],
+        [item("mcp_call", output="x")],
+        [item("web_search_call")],
+    ],
+)
+def test_what_the_provider_ran_itself_does_not_wait(ran):
+    results = TOOLS.bind("openai-responses").dispatch(responses(*ran, TEXT))
+    assert (results.finish, results.waits_for_app, results.warnings) == ("stop", (), ())
+
+
+WARNED = [
+    ("gemini", candidate(finishReason="MALFORMED_FUNCTION_CALL", finishMessage="print(x)"), "malformed_call", "print(x)"),
+    ("gemini", candidate(finishReason="MISSING_THOUGHT_SIGNATURE"), "malformed_call", "SIGNATURE"),
+    ("bedrock", converse({"text": "x"}, stop="malformed_tool_use"), "malformed_call", "malformed_tool_use"),
+    ("gemini-interactions", {"status": "failed", "steps": []}, "malformed_call", "failed"),
+    ("anthropic", claude({"type": "client_tool_use", "id": "t"}, stop="tool_use"), "unread", "client_tool_use"),
+    ("anthropic", claude({"type": "text", "text": "x"}, stop="tool_use"), "unread", "tool_use"),
+    ("openai", {"choices": [*completion({"message": {"content": "x"}})["choices"], {"message": {"tool_calls": [call()]}}]}, "other_choice", "1 other choice"),
+    ("openai", completion({}), "empty_answer", "neither text nor a call"),
+    ("anthropic", claude(stop="end_turn"), "empty_answer", "neither"),
+    ("gemini", candidate(finishReason="STOP"), "empty_answer", "neither"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("provider", "body", "rule", "said"), WARNED)
+def test_what_was_not_read_is_in_the_warnings(provider, body, rule, said):
+    results = TOOLS.bind(provider).dispatch(body)
+    assert [warning.rule for warning in results.warnings] == [rule]
+    assert said in results.warnings[0].message
+    assert (bool(results), results.goes_on) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("provider", "body"),
+    [
+        ("openai", completion({"message": {"content": "fine"}})),
+        ("anthropic", claude({"type": "text", "text": "fine"}, stop="end_turn")),
+        ("openai-responses", responses(TEXT)),
+        ("gemini", candidate({"text": "fine"}, finishReason="STOP")),
+        ("bedrock", converse({"text": "fine"}, stop="end_turn")),
+        ("ollama", {"message": {"role": "assistant", "content": "fine"}, "done": True, "done_reason": "stop"}),
+    ],
+)  # fmt: skip
+def test_an_answer_is_an_answer(provider, body, caplog):
+    with caplog.at_level(logging.WARNING, "toolshape"):
+        results = TOOLS.bind(provider).dispatch(body)
+    assert (results.finish, results.warnings, results.goes_on) == ("stop", (), False)
+    assert not caplog.text
+
+
+def streamed(provider: str, *events: Any) -> Any:
+    collector = TOOLS.bind(provider).collector()
+    for event in events:
+        collector.feed(event)
+    collector.close()
+    return collector
+
+
+def chunk(delta: dict[str, Any], finish: str | None = None, **more: Any) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}], **more}
+
+
+STREAMED_ERRORS = [
+    ("openai", [chunk({"content": "hi"}), {"error": {"message": "down"}}]),
+    ("openrouter", [chunk({"content": "hi"}), chunk({}, "error", error={"message": "down"})]),
+    ("groq", [{"error": {"message": "down", "failed_generation": "<function=weather>"}}]),
+    ("anthropic", [
+        {"type": "message_start", "message": claude(stop="") | {"stop_reason": None}},
+        {"type": "error", "error": {"type": "overloaded_error", "message": "down"}},
+    ]),
+    ("openai-responses", [
+        {"type": "response.created", "response": responses(status="in_progress")},
+        {"type": "response.failed", "response": responses(status="failed", error={"message": "down"})},
+    ]),
+    ("openai-responses", [{"type": "error", "code": "x", "message": "down"}]),
+    ("gemini", [candidate({"text": "hi"}), {"error": {"message": "down"}}]),
+    ("bedrock", [{"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "hi"}}}, {"modelStreamErrorException": {"message": "down"}}]),
+    ("cohere", [{"type": "message-start"}, {"type": "message-end", "delta": {"finish_reason": "ERROR", "error": "down"}}]),
+    ("ollama", [{"message": {"role": "assistant", "content": "hi"}, "done": False}, {"error": "down"}]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("provider", "events"), STREAMED_ERRORS)
+def test_an_error_in_a_stream_is_raised_by_its_plan(provider, events):
+    """And what came before is still there."""
+    collector = streamed(provider, *events)
+    with pytest.raises(ResponseError, match="down"):
+        collector.plan()
+    assert collector.text == ("hi" if '"hi"' in json.dumps(events) else "")
+
+
+def test_a_call_before_an_error_in_a_stream_does_not_run():
+    RAN.clear()
+    collector = streamed(
+        "openai", chunk({"tool_calls": [{"index": 0, **call()}]}), {"error": "down"}
+    )
+    [result] = collector.plan().run()
+    assert (result.error.code, RAN) == ("not_run", [])
+
+
+def test_a_stream_without_an_end_is_told():
+    collector = TOOLS.bind("openai").collector()
+    collector.feed(chunk({"content": "half of"}))
+    assert [warning.rule for warning in collector.plan().run().warnings] == ["no_end"]
+    collector.feed(chunk({}, "stop"))
+    assert collector.plan().run().warnings == ()
+
+
+def test_a_message_of_a_session_is_no_event_of_a_response():
+    with pytest.raises(ResponseError, match="Live API"):
+        streamed(
+            "gemini",
+            {"toolCall": {"functionCalls": [{"name": "weather", "args": {"city": "Bonn"}}]}},
+        )
+
+
+def test_a_blocked_prompt_is_a_refusal_in_every_form():
+    """As JSON, and as the SDK names its fields; whole, and as the only event."""
+    for name, reason in (("promptFeedback", "blockReason"), ("prompt_feedback", "block_reason")):
+        body = {name: {reason: "PROHIBITED_CONTENT"}}
+        assert TOOLS.bind("gemini").dispatch(body).finish == "refusal"
+        assert streamed("gemini", body).plan().run().finish == "refusal"
+
+
+def test_half_a_call_of_a_body_does_not_run():
+    part = {"functionCall": {"name": "weather", "args": {"city": "Bo"}, "willContinue": True}}
+    [result] = TOOLS.bind("gemini").dispatch(candidate(part, finishReason="STOP"))
+    assert result.error.code == "truncated_arguments"
+
+
+def fragment(index: int | None, call_id: str | None, name: str | None, text: str | None) -> Any:
+    function = {
+        key: value for key, value in (("name", name), ("arguments", text)) if value is not None
+    }
+    part = {"index": index, "id": call_id, "function": function}
+    return chunk({"tool_calls": [{key: value for key, value in part.items() if value is not None}]})
+
+
+ROME = '{"city": "Rome"}'
+
+
+@pytest.mark.parametrize(
+    ("fragments", "cities"),
+    [
+        ([(0, "x", "weather", BONN), (1, "x", "weather", ROME)], ["Bonn", "Rome"]),
+        ([(0, "x", "weather", ""), (0, None, None, BONN), (1, "x", "weather", ""), (1, None, None, ROME)], ["Bonn", "Rome"]),
+        ([(0, None, "weather", BONN), (0, None, "weather", ROME)], ["Bonn", "Rome"]),
+        ([(0, "a", "weather", BONN), (0, "b", "weather", ROME)], ["Bonn", "Rome"]),
+        ([(0, "a", "wea", ""), (0, None, "ther", BONN)], ["Bonn"]),
+        ([(0, "a", "weather", '{"city":'), (0, "a", "weather", ' "Bonn"}')], ["Bonn"]),
+        ([(0, "a", "weather", BONN), (0, "a", "weather", BONN)], ["Bonn"]),
+        ([(0, "a", "weather", "{}"), (0, None, None, BONN)], ["Bonn"]),
+        ([(None, "a", "weather", ""), (None, None, None, BONN)], ["Bonn"]),
+        ([(0, "a", "weather", ""), (0, "b", "weather", ""), (0, "a", None, BONN), (0, "b", None, ROME)], ["Bonn", "Rome"]),
+    ],
+)  # fmt: skip
+def test_a_fragment_finds_its_call(fragments, cities):
+    """What servers are known to leave out, repeat or share; the sources stand at ``_position_of``."""
+    collector = streamed(
+        "openai", *(fragment(*each) for each in fragments), chunk({}, "tool_calls")
+    )
+    results = collector.plan().run()
+    assert [result.value for result in results] == cities
+    assert results.finish == "tool_calls"
+
+
+def test_events_that_are_doubled_begin_no_second_call():
+    start = {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "t", "name": "weather", "input": {}}}  # fmt: skip
+    delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": BONN}}  # fmt: skip
+    stop = {"type": "content_block_stop", "index": 0}
+    end = {"type": "message_delta", "delta": {"stop_reason": "tool_use"}}
+    begin = {"type": "message_start", "message": claude(stop="") | {"stop_reason": None}}
+    results = streamed("anthropic", begin, start, start, delta, stop, stop, end, end).plan().run()
+    assert [result.value for result in results] == ["Bonn"]
+    tool_call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": ""}}
+    start = {"type": "tool-call-start", "index": 0, "delta": {"message": {"tool_calls": tool_call}}}
+    delta = {"type": "tool-call-delta", "index": 0, "delta": {"message": {"tool_calls": {"function": {"arguments": BONN}}}}}  # fmt: skip
+    end = {"type": "message-end", "delta": {"finish_reason": "TOOL_CALL"}}
+    events = (
+        {"type": "message-start"},
+        start,
+        start,
+        delta,
+        {"type": "tool-call-end", "index": 0},
+        end,
+    )
+    assert [result.value for result in streamed("cohere", *events).plan().run()] == ["Bonn"]
+
+
+def test_items_without_an_index_are_told_by_their_ids():
+    done = [
+        {"type": "response.output_item.done", "item": {**FUNCTION_CALL, "id": f"f{n}", "call_id": f"c{n}", "status": "completed"}}
+        for n in (1, 2)
+    ]  # fmt: skip
+    results = streamed("openai-responses", *done).plan().run()
+    assert [result.id for result in results] == ["c1", "c2"]
+
+
+def test_a_compaction_that_is_streamed_goes_back_whole():
+    start = {
+        "type": "content_block_start",
+        "index": 0,
+        "content_block": {"type": "compaction", "content": None},
+    }
+    delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "compaction_delta", "content": "s", "encrypted_content": "E"}}  # fmt: skip
+    begin = {"type": "message_start", "message": claude(stop="") | {"stop_reason": None}}
+    end = {"type": "message_delta", "delta": {"stop_reason": "compaction"}}
+    results = (
+        streamed("anthropic", begin, start, delta, {"type": "content_block_stop", "index": 0}, end)
+        .plan()
+        .run()
+    )
+    assert results.turn[0]["content"] == [
+        {"type": "compaction", "content": "s", "encrypted_content": "E"}
+    ]
+    assert results.goes_on
+
+
+def test_equal_ids_in_one_message_are_told_before_the_provider_does():
+    turn = (
+        TOOLS.bind("openai")
+        .dispatch(completion({"message": {"tool_calls": [call("x"), call("x")]}}))
+        .turn
+    )
+    messages = [{"role": "user", "content": "q"}, *turn]
+    bound = TOOLS.bind("openai")
+    assert [problem.rule for problem in bound.check_messages(messages)] == ["duplicate_id"]
+    assert not bound.check_messages(bound.repair_messages(messages).messages)
