@@ -8,7 +8,7 @@ from toolshape._families import families, recognised
 from toolshape._families.receive import fold_event, read_response, text_delta
 from toolshape._families.wire.bodies import member, model_name
 from toolshape._families.wire.provider import Provider
-from toolshape._families.wire.stream_events import Decoder, PieceDecoder
+from toolshape._families.wire.stream_events import Decoder, Numbered, PieceDecoder
 from toolshape._plan.partial_calls import PartialCall, partial_call
 from toolshape._plan.plan import Plan
 from toolshape._plan.planning import plan_calls
@@ -42,6 +42,7 @@ class Collector:
         "_is_closed",
         "_last",
         "_model",
+        "_numbered",
         "_observe",
         "_provider",
         "_reader",
@@ -68,6 +69,7 @@ class Collector:
         self._decoder: Decoder | PieceDecoder = (
             PieceDecoder() if provider.response.takes_text else Decoder()
         )
+        self._numbered = None if self._reader.response.number is None else Numbered()
         self._complete: set[int] = set()
         self._response: JsonObject = {}
         self._last: Any = None
@@ -103,7 +105,7 @@ class Collector:
         if self._observe is not None:
             self._fed.append(chunk)
         self.new_text = self.new_thinking = ""
-        return [call for event in self._decoder.events(chunk) for call in self._fold_event(event)]
+        return [call for event in self._decoder.events(chunk) for call in self._read_event(event)]
 
     def close(self) -> list[Call]:
         """Record that the stream has ended, completely or not.
@@ -116,7 +118,8 @@ class Collector:
         """
         self._is_closed = True
         self.new_text = self.new_thinking = ""
-        calls = [call for event in self._decoder.rest() for call in self._fold_event(event)]
+        calls = [call for event in self._decoder.rest() for call in self._read_event(event)]
+        calls += self._read_waiting_events()
         if not self._is_of_this_provider():
             raise ResponseError(self._describe_foreign_stream(), body=self._last)
         if not recognised(self._provider, self._response):
@@ -128,6 +131,22 @@ class Collector:
             if position not in self._complete
         ]
         return calls + [self._resolve_call(position, wire) for position, wire in incomplete]
+
+    def _read_event(self, event: Any) -> list[Call]:
+        if self._numbered is None or (find_number := self._reader.response.number) is None:
+            return self._fold_event(event)
+        number, begins = find_number(event)
+        events = self._numbered.in_order(number, event, begins=begins)
+        return [call for each in events for call in self._fold_event(each)]
+
+    def _read_waiting_events(self) -> list[Call]:
+        """Read the events that wait for one that was lost, and keep that it was."""
+        if self._numbered is None:
+            return []
+        calls = [call for event in self._numbered.rest() for call in self._fold_event(event)]
+        if self._numbered.has_gap:
+            self._response["x-gap"] = True
+        return calls
 
     def _resolve_call(self, position: int, wire: WireCall | tuple[str, str, Any, Any]) -> Call:
         return resolve_call(self._provider.name, self._handlers, position, wire)
@@ -141,6 +160,7 @@ class Collector:
             ResponseError: No part of a response has arrived. Or the stream ended with an error, and without calls;
                 ``text`` holds what came before.
         """
+        self._read_waiting_events()
         if not self._response or not recognised(self._provider, self._response):
             raise ResponseError(self._describe_foreign_stream(), body=self._last)
         assistant, calls, finish, _, ends_in_call = read_response(self._reader, self._response)

@@ -169,6 +169,7 @@ class ResponseWarning(NamedTuple):
       the format of the call.
     - ``cut_at_length``: The response called no tool, and ended at its length limit, so its text may end anywhere.
     - ``empty_answer``: The response holds neither text nor a call.
+    - ``events_lost``: The events of the stream are numbered, and some did not arrive.
     - ``no_end``: The stream has ended, or was left, before the provider said how the response ended.
     - ``not_over``: The model's turn is not over: ask again with the messages so far, or fetch the response later.
     - ``waits_for_app``: The model waits for the app; see ``Results.waits_for_app``.
@@ -184,7 +185,7 @@ class ResponseWarning(NamedTuple):
     """
 
     rule: Literal[
-        "call_in_text", "cut_at_length", "empty_answer", "malformed_call", "no_end", "not_over", "other_choice",
+        "call_in_text", "cut_at_length", "empty_answer", "events_lost", "malformed_call", "no_end", "not_over", "other_choice",
         "pattern_not_checked", "provider_error", "unread", "waits_for_app",
     ]  # fmt: skip
     text_format: str

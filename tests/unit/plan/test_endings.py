@@ -387,3 +387,88 @@ def test_equal_ids_in_one_message_are_told_before_the_provider_does():
     bound = TOOLS.bind("openai")
     assert [problem.rule for problem in bound.check_messages(messages)] == ["duplicate_id"]
     assert not bound.check_messages(bound.repair_messages(messages).messages)
+
+
+def numbered_life() -> list[dict[str, Any]]:
+    """A stream of the Responses API with two calls and a text, each event with its number."""
+    found: list[dict[str, Any]] = [
+        {"type": "response.created", "response": responses(status="in_progress")},
+        {"type": "response.in_progress", "response": responses(status="in_progress")},
+    ]
+    calls = [
+        {**FUNCTION_CALL, "id": f"f{n}", "call_id": f"c{n}", "status": "completed"} for n in (0, 1)
+    ]
+    for at, each in enumerate(calls):
+        found.append(
+            {
+                "type": "response.output_item.added",
+                "output_index": at,
+                "item": {**each, "arguments": "", "status": "in_progress"},
+            }
+        )
+        found += [
+            {
+                "type": "response.function_call_arguments.delta",
+                "output_index": at,
+                "item_id": each["id"],
+                "delta": piece,
+            }
+            for piece in (BONN[:5], BONN[5:])
+        ]
+        found.append({"type": "response.output_item.done", "output_index": at, "item": each})
+    message = {**TEXT, "id": "m"}
+    found.append(
+        {
+            "type": "response.output_item.added",
+            "output_index": 2,
+            "item": {**message, "content": []},
+        }
+    )
+    found += [
+        {
+            "type": "response.output_text.delta",
+            "output_index": 2,
+            "item_id": "m",
+            "content_index": 0,
+            "delta": piece,
+        }
+        for piece in "abc"
+    ]
+    found.append({"type": "response.completed", "response": responses(*calls, message)})
+    return [{**event, "sequence_number": number} for number, event in enumerate(found)]  # fmt: skip
+
+
+def read_alike(events: list[dict[str, Any]]) -> tuple[Any, ...]:
+    collector = streamed("openai-responses", *events)
+    results = collector.plan().run()
+    return [result.value for result in results], collector.text, [w.rule for w in results.warnings]
+
+
+@pytest.mark.parametrize("at", range(len(numbered_life())))
+def test_numbered_events_that_are_doubled_or_swapped_are_mended(at):
+    events = numbered_life()
+    whole = read_alike(events)
+    assert whole == (["Bonn", "Bonn"], "abc", [])
+    assert read_alike([*events[: at + 1], *events[at:]]) == whole
+    assert read_alike([*events[: at + 1], *events[max(at - 3, 0) :]]) == whole
+    if 0 < at < len(events) - 1:  # the first event says where the numbers begin
+        swapped = [*events[:at], events[at + 1], events[at], *events[at + 2 :]]
+        assert read_alike(swapped) == whole
+
+
+@pytest.mark.parametrize("at", range(2, len(numbered_life()) - 1))
+def test_a_gap_in_the_numbers_is_told(at):
+    """What was lost is lost; whole items come again, so calls are the same."""
+    events = numbered_life()
+    values, _, rules = read_alike([*events[:at], *events[at + 1 :]])
+    assert values == ["Bonn", "Bonn"]
+    assert rules == ["events_lost"]
+
+
+def test_numbers_that_are_none_are_ignored():
+    """A server that gives each event the same number, or begins anew with each item."""
+    for number in (lambda at: 0, lambda at: at % 3, lambda at: None):
+        events = [
+            {**event, "sequence_number": number(at)} for at, event in enumerate(numbered_life())
+        ]
+        assert read_alike(events)[:2] == (["Bonn", "Bonn"], "abc")

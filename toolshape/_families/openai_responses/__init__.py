@@ -9,6 +9,7 @@ from toolshape._families.openai_responses.output import OUTPUT
 from toolshape._families.openai_responses.responses import (
     ending,
     fold,
+    number,
     read,
     recognises,
     text_delta,
@@ -68,6 +69,7 @@ OPENAI_RESPONSES = replace(
         fold=fold,
         usage=usage,
         ending=ending,
+        number=number,
         text_delta=text_delta,
     ),
     histories=messages.HISTORIES,

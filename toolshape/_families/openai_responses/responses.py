@@ -8,7 +8,7 @@ from typing import Any
 
 from toolshape._families.openai_responses.messages import ARGUMENTS, read_call
 from toolshape._families.wire.bodies import hold_unless_complete, make_room, member, to_plain_json
-from toolshape._families.wire.ending import Ending, error_words, not_over, waits
+from toolshape._families.wire.ending import Ending, error_words, events_lost, not_over, waits
 from toolshape._families.wire.ids import with_call_ids
 from toolshape._families.wire.provider import NO_TEXT, Completed, Reading, TextDelta
 from toolshape._families.wire.usage import count_at, usage_of
@@ -111,6 +111,13 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     return ()
 
 
+def number(event: Any) -> tuple[int | None, bool]:
+    """Return the ``sequence_number`` of an event, and whether the event begins a response."""
+    given = event.get("sequence_number") if isinstance(event, dict) else None
+    begins = isinstance(event, dict) and event.get("type") == "response.created"
+    return (given if type(given) is int else None), begins
+
+
 def _position_in(body: JsonObject, output: list[JsonObject], event: JsonObject) -> int:
     """Return the position of an event's item: by ``output_index``, or by the id of the item.
 
@@ -192,6 +199,7 @@ def _waits(item: JsonObject, answered: Collection[Any]) -> bool:
 def ending(body: JsonObject) -> Ending:
     """Find an error, a status that is no end, and the items that wait for the app."""
     status, items = body.get("status"), body.get("output") or ()
+    lost = (events_lost(),) if body.get("x-gap") else ()
     answered = {item.get("call_id") for item in items if str(item.get("type")).endswith("_output")}
     waiting = tuple(
         WaitingItem(str(item["type"]), str(item.get("call_id") or item.get("id") or ""), item)
@@ -200,11 +208,12 @@ def ending(body: JsonObject) -> Ending:
     )
     if status in ("failed", "cancelled"):
         words = error_words(body.get("error")) or f"the response was {status}"
-        return Ending(words, waiting=waiting, warnings=waits(waiting))
+        return Ending(words, waiting=waiting, warnings=(*lost, *waits(waiting)))
     if status in ("queued", "in_progress") and "x-calls" not in body:  # not a stream that broke off
         later = not_over(status, "fetch the response by its id until its status is another")
         return Ending(finish="continue", waiting=waiting, warnings=(later, *waits(waiting)))
-    return Ending(finish="app" if waiting else None, waiting=waiting, warnings=waits(waiting))
+    warnings = (*lost, *waits(waiting))
+    return Ending(finish="app" if waiting else None, waiting=waiting, warnings=warnings)
 
 
 def usage(body: Any) -> Usage | None:

@@ -71,6 +71,12 @@ def not_over(reason: Any, what_to_do: str) -> ResponseWarning:
     return ResponseWarning("not_over", "", f"the turn is not over ({reason}): {what_to_do}")
 
 
+def events_lost() -> ResponseWarning:
+    """Return the warning that numbered events of the stream are missing."""
+    message = "events of the stream are missing, so a part of its text or of a call may be: ask again if it matters"
+    return ResponseWarning("events_lost", "", message)
+
+
 def other_choice(count: int) -> ResponseWarning:
     """Return the warning that calls stand in an alternative answer, or in what a gateway made of one."""
     message = (

@@ -290,6 +290,8 @@ class ResponseForm:
         left_calls: Takes an assistant's message and the provider's name, and returns warnings about calls that the
             server left in the text; ``None`` if servers leave no calls there.
         usage: Reads the token counts of a body, also of a body that ``fold`` made of a stream.
+        number: Returns the number of a stream's event, and whether it is the first of a response; ``None`` if the protocol
+            does not number its events.
         ending: Finds in a body, as JSON, what its calls and its text do not say: an error, what waits, what is unread.
     """
 
@@ -303,6 +305,7 @@ class ResponseForm:
     left_calls: Callable[[WireMessage, str], tuple[ResponseWarning, ...]] | None = None
     usage: Callable[[Any], Usage | None] = no_usage
     ending: Callable[[JsonObject], Ending] = no_ending
+    number: Callable[[Any], tuple[int | None, bool]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -13,6 +13,10 @@ from toolshape._schema.values import read_json
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _MARK = re.compile(r'["{}\[\]]|\\(?:.|\Z)', re.DOTALL)
 _DEEPEST_WRAPPED = 20
+_MOST_EARLY, _MOST_SEEN = (
+    2,
+    32,
+)  # events that wait for one that is missing; events that are known again
 
 
 class Decoder:
@@ -100,6 +104,60 @@ class Decoder:
             elif not line and self._data:
                 data, self._data = "\n".join(self._data), []
                 yield from _parse_events(data)
+
+
+class Numbered:
+    """Puts the events of a protocol that numbers them in order, and drops what came twice.
+
+    An event that comes too early waits for the one that is missing, but only for the next two events: a gateway may
+    leave events out on purpose, and nobody should wait for them. After such a gap nothing waits any more. A number that
+    comes again with another event shows that a server does not number its events, so its numbers are ignored.
+    """
+
+    __slots__ = ("_is_reliable", "_next", "_seen", "_waiting", "_waits", "has_gap")
+
+    def __init__(self) -> None:
+        self._next: int | None = None
+        self._seen: dict[int, Any] = {}
+        self._waiting: dict[int, Any] = {}
+        self._waits = self._is_reliable = True
+        self.has_gap = False
+
+    def in_order(self, number: int | None, event: Any, *, begins: bool) -> list[Any]:
+        """Return the events that can be read now; ``begins`` marks the first event of a response."""
+        if number is None or not self._is_reliable:
+            return [*self.rest(), event]
+        if begins or self._next is None:
+            early = self.rest()
+            self._next, self._seen = number + 1, {number: event}
+            return [*early, event]
+        if number in self._seen or number < self._next:
+            self._is_reliable = self._seen.get(number, event) == event
+            return [] if self._is_reliable else [*self.rest(), event]
+        self._waiting[number] = event
+        if self._waits and number > self._next and len(self._waiting) <= _MOST_EARLY:
+            return []
+        ready: list[Any] = []
+        while self._waiting:
+            first = min(self._waiting)
+            if first > self._next and self._waits and len(self._waiting) <= _MOST_EARLY:
+                break
+            if first > self._next:
+                self.has_gap, self._waits = True, False
+            ready.append(self._take(first))
+        return ready
+
+    def rest(self) -> list[Any]:
+        """Return the events that still wait for one that was lost."""
+        self.has_gap = self.has_gap or bool(self._waiting)
+        return [self._take(number) for number in sorted(self._waiting)]
+
+    def _take(self, number: int) -> Any:
+        event = self._waiting.pop(number)
+        self._seen[number] = event
+        self._seen.pop(number - _MOST_SEEN, None)
+        self._next = number + 1
+        return event
 
 
 class PieceDecoder:
