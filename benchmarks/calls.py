@@ -8,14 +8,7 @@ from typing import Any
 
 from peers import Peer
 from rows import Row
-from subjects import (
-    SUBJECTS,
-    WITH_CODE,
-    Subject,
-    anthropic_response,
-    gemini_response,
-    openai_response,
-)
+from subjects import RESPONSES, SUBJECTS, WITH_CODE, Subject, openai_response
 from timing import Effort, seconds_of_each, spread_of
 
 from toolshape import Registry, tool
@@ -88,7 +81,7 @@ def ours(subject: Subject) -> dict[str, Callable[[], Any]]:
         "tool.call(text)": lambda: sync_tool.call(text),
         "adispatch of an async tool": adispatch,
     }
-    for provider, response in (("anthropic", anthropic_response), ("gemini", gemini_response)):
+    for provider, response in RESPONSES.items():
         body, bound = response(sync_tool.name, subject.given), registry.bind(provider, strict=False)
         assert bound.dispatch(body)[0].value == subject.wanted
         ways[f"dispatch, {provider}"] = lambda bound=bound, body=body: bound.dispatch(body).messages

@@ -10,13 +10,12 @@ from pydantic import BaseModel, BeforeValidator, model_validator
 from toolshape import Tool, tool
 
 __all__ = [
+    "RESPONSES",
     "SUBJECTS",
     "WITH_CODE",
     "Line",
     "Order",
     "Subject",
-    "anthropic_response",
-    "gemini_response",
     "openai_response",
 ]
 
@@ -360,3 +359,76 @@ def gemini_response(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         "modelVersion": "gemini-2.5-flash",
         "responseId": "yXUyaZ2vGYqQ",
     }
+
+
+def responses_response(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return a response with one call, as OpenAI's Responses API sends it."""
+    call = {
+        "type": "function_call",
+        "id": "fc_0a2f3e4b",
+        "call_id": "call_9mTzGhqTqJ",
+        "name": name,
+        "arguments": json.dumps(arguments),
+        "status": "completed",
+    }
+    return {
+        "id": "resp_0a2f3e4b",
+        "object": "response",
+        "created_at": 1763654400,
+        "status": "completed",
+        "error": None,
+        "incomplete_details": None,
+        "model": "gpt-5-mini-2025-08-07",
+        "output": [{"type": "reasoning", "id": "rs_0a2f3e4b", "summary": []}, call],
+        "usage": {"input_tokens": 91, "output_tokens": 17, "total_tokens": 108},
+    }
+
+
+def bedrock_response(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return a message that calls one tool, as Bedrock's Converse sends it."""
+    call = {"toolUseId": "tooluse_kZJMlvQmRJ6eAyJE5GIl7Q", "name": name, "input": arguments}
+    return {
+        "output": {"message": {"role": "assistant", "content": [{"toolUse": call}]}},
+        "stopReason": "tool_use",
+        "usage": {"inputTokens": 91, "outputTokens": 17, "totalTokens": 108},
+        "metrics": {"latencyMs": 402},
+    }
+
+
+def cohere_response(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return a message that calls one tool, as Cohere's second chat API sends it."""
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    call = {"id": f"{name}_4gh1rt2qv0jd", "type": "function", "function": function}
+    plan = "I will call the tool."
+    return {
+        "id": "c14c80c3-18eb-4519-9460-6c92edd8cfb4",
+        "finish_reason": "TOOL_CALL",
+        "message": {"role": "assistant", "tool_plan": plan, "tool_calls": [call]},
+        "usage": {"tokens": {"input_tokens": 91, "output_tokens": 17}},
+    }
+
+
+def ollama_response(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return a message that calls one tool, as Ollama sends it."""
+    call = {"function": {"name": name, "arguments": arguments}}
+    return {
+        "model": "qwen3:4b",
+        "created_at": "2026-11-20T12:00:00.000000Z",
+        "message": {"role": "assistant", "content": "", "tool_calls": [call]},
+        "done_reason": "stop",
+        "done": True,
+        "prompt_eval_count": 91,
+        "eval_count": 17,
+    }
+
+
+RESPONSES = {
+    "anthropic": anthropic_response,
+    "openai-responses": responses_response,
+    "bedrock": bedrock_response,
+    "mistral": openai_response,
+    "cohere": cohere_response,
+    "gemini": gemini_response,
+    "ollama": ollama_response,
+}
+"""For each provider that is timed beside OpenAI, a function that returns its response with one call."""

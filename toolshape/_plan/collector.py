@@ -8,7 +8,7 @@ from toolshape._families import families, recognised
 from toolshape._families.receive import fold_event, read_response, text_delta
 from toolshape._families.wire.bodies import member, model_name
 from toolshape._families.wire.provider import Provider
-from toolshape._families.wire.stream_events import Decoder, Numbered, PieceDecoder
+from toolshape._families.wire.stream_events import WRAPPERS, Decoder, Numbered, PieceDecoder
 from toolshape._plan.partial_calls import PartialCall, partial_call
 from toolshape._plan.plan import Plan
 from toolshape._plan.planning import plan_calls
@@ -105,6 +105,8 @@ class Collector:
         if self._observe is not None:
             self._fed.append(chunk)
         self.new_text = self.new_thinking = ""
+        if type(chunk) is dict and WRAPPERS.isdisjoint(chunk):  # nearly every event of a client
+            return self._read_event(chunk)
         return [call for event in self._decoder.events(chunk) for call in self._read_event(event)]
 
     def close(self) -> list[Call]:
@@ -275,11 +277,7 @@ class Collector:
         if self._model is None:
             candidates = (event, member(event, "message"), member(event, "response"))
             self._model = next((name for item in candidates if (name := model_name(item))), None)
-        completed = [
-            (position, wire)
-            for position, wire in fold_event(self._reader, self._response, event)
-            if position not in self._complete
-        ]
+        folded = fold_event(self._reader, self._response, event)
         delta = text_delta(self._reader, self._response, event)
         if delta.text:
             self.new_text += delta.text
@@ -287,6 +285,11 @@ class Collector:
         if delta.thinking:
             self.new_thinking += delta.thinking
             self._thinking.append(delta.thinking)
+        if not folded:
+            return []
+        completed = [
+            (position, wire) for position, wire in folded if position not in self._complete
+        ]
         self._complete.update(position for position, _ in completed)
         return [self._resolve_call(position, wire) for position, wire in completed]
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from toolshape._families.wire.ids import generated_id, id_seed, sendable_id
+from toolshape._families.wire.ids import made_up_id, sendable_id
 from toolshape._families.wire.provider import Provider, Read
 from toolshape._function.calling.failures import validation_error
 from toolshape._plan import approval
@@ -59,7 +59,8 @@ def plan_calls(  # noqa: C901 - the path of a call
         call_id = (
             given_id
             if type(given_id) is str and given_id and given_id.isascii()
-            else sendable_id(given_id) or generated_id(id_seed(raw), len(calls))
+            else (given_id and sendable_id(given_id))
+            or made_up_id(wire_name, arguments, len(calls))
         )
         handler = (compiled.get(wire_name) if type(wire_name) is str else None) or handlers.find(
             wire_name

@@ -4,7 +4,7 @@ import json
 from typing import Any, NamedTuple
 
 from toolshape._families.receive import sendable_name
-from toolshape._families.wire.ids import generated_id, id_seed, sendable_id
+from toolshape._families.wire.ids import made_up_id, sendable_id
 from toolshape._function.calling.failures import validation_error
 from toolshape._records.calls import (
     Call,
@@ -56,7 +56,7 @@ def resolve_call(
 ) -> Call:
     """Resolve a call of a response to its tool. ``plan_calls`` repeats these steps inline."""
     given_id, wire_name, arguments, raw = wire
-    call_id = sendable_id(given_id) or generated_id(id_seed(raw), position)
+    call_id = sendable_id(given_id) or made_up_id(wire_name, arguments, position)
     handler = handlers.target(wire_name)
     if handler is None and (handler := handlers.find_meant(wire_name)) is not None:
         wire_name = handler.wire_name

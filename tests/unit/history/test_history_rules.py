@@ -282,6 +282,11 @@ ROWS = [
         "bedrock", "malformed_arguments", None,
         [B_GO, assistant(b_use()), user(b_result())], [B_GO, assistant(b_use(given="{")), user(b_result())],
     ),
+    (
+        "openai", "duplicate_id", None,
+        [GO, asks(call(NINE), call(OTHER)), answer(NINE), answer(OTHER)],
+        [GO, asks(call(NINE), call(NINE)), answer(NINE), answer(NINE)],
+    ),
     ("mistral", "unanswered_call", None, [GO, asks(call(NINE)), answer(NINE)], [GO, asks(call(NINE)), ON]),
     ("mistral", "open_turn", None, [GO, asks(call(NINE)), answer(NINE)], [GO, asks(call(NINE))]),
     ("mistral", "orphan_result", None, [GO, asks(call(NINE)), answer(NINE)], [GO, answer(NINE)]),

@@ -15,7 +15,7 @@ from toolshape._families.wire.bodies import (
 )
 from toolshape._families.wire.ending import Ending, error_words, not_over, unread
 from toolshape._families.wire.ids import with_call_ids
-from toolshape._families.wire.provider import NO_TEXT, Completed, Reading, TextDelta
+from toolshape._families.wire.provider import NO_TEXT, Completed, Read, Reading, TextDelta
 from toolshape._families.wire.usage import count_at, total, usage_of
 from toolshape._records.calls import Finish, JsonObject
 from toolshape._records.result import ResponseWarning, Usage
@@ -37,7 +37,35 @@ def recognises(body: Any) -> bool:
     return as_message(body) is not None
 
 
-def read(body: Any) -> Reading | None:
+_PLAIN_BLOCKS = frozenset({"text", "thinking", "redacted_thinking"})
+_NOTHING_CUT = frozenset[int]()
+
+
+def read(body: Any) -> Read | None:
+    """Read the calls. A message of JSON in which every block is known is returned as it came; see ``_read_any``."""
+    if type(body) is dict:
+        try:
+            calls: list[tuple[str, str, Any, Any]] = []
+            kind = ""
+            for block in body["content"]:
+                kind = block["type"]
+                if kind == "tool_use":
+                    call_id, name, arguments = block["id"], block["name"], block["input"]
+                    if not (call_id.isascii() and call_id and name and type(arguments) is dict):
+                        break
+                    calls.append((call_id, name, arguments, block))
+                elif kind not in _PLAIN_BLOCKS:
+                    break
+            else:
+                if calls and body["type"] == "message":
+                    message = {"role": "assistant", "content": [*body["content"]]}
+                    return [message], calls, body["stop_reason"], _NOTHING_CUT, kind == "tool_use"
+        except (LookupError, TypeError, AttributeError):
+            pass
+    return _read_any(body)
+
+
+def _read_any(body: Any) -> Reading | None:
     body = as_message(body)
     if body is None:
         return None

@@ -10,7 +10,7 @@ from toolshape._families.bedrock.messages import read_call, with_object_argument
 from toolshape._families.wire.bodies import hold_unless_complete, make_room, member, release_held
 from toolshape._families.wire.ending import Ending, error_words, malformed
 from toolshape._families.wire.ids import with_call_ids
-from toolshape._families.wire.provider import Completed, Reading, TextDelta
+from toolshape._families.wire.provider import Completed, Read, Reading, TextDelta
 from toolshape._families.wire.usage import count_at, total, usage_of
 from toolshape._records.calls import Finish, JsonObject
 from toolshape._records.result import Usage
@@ -33,7 +33,35 @@ def recognises(body: Any) -> bool:
     return as_response(body) is not None
 
 
-def read(body: Any) -> Reading | None:
+_NOTHING_CUT = frozenset[int]()
+
+
+def read(body: Any) -> Read | None:
+    """Read the calls. A message of JSON that a request accepts is returned as it came; see ``_read_any``."""
+    if type(body) is dict:
+        try:
+            message, ends_in_call = body["output"]["message"], False
+            calls: list[tuple[str, str, Any, Any]] = []
+            for block in message["content"]:
+                if type(block) is not dict or "type" in block:
+                    break
+                ends_in_call = "toolUse" in block
+                if ends_in_call:
+                    use = block["toolUse"]
+                    call_id, name, arguments = use["toolUseId"], use["name"], use["input"]
+                    is_known = call_id.isascii() and call_id and type(arguments) is dict
+                    if not is_known or ("type" in use and use["type"] == "server_tool_use"):
+                        break
+                    calls.append((call_id, name, arguments, block))
+            else:
+                if calls and message["role"] == "assistant":
+                    return [message], calls, body["stopReason"], _NOTHING_CUT, ends_in_call
+        except (LookupError, TypeError, AttributeError):
+            pass
+    return _read_any(body)
+
+
+def _read_any(body: Any) -> Reading | None:
     body = as_response(body)
     if body is None:
         return None

@@ -41,6 +41,20 @@ def recognises(body: Any) -> bool:
 
 
 def read(body: Any) -> Read | None:
+    """Read the calls, as those of one choice in OpenAI's form; see ``_read_any`` for other bodies."""
+    if type(body) is dict and "choices" not in body:
+        try:
+            message, finish = body["message"], body["finish_reason"]
+            if type(message) is dict and message["role"] == "assistant" and finish is not None:
+                return openai_bodies.read(
+                    {"choices": [{"message": message, "finish_reason": finish}]}
+                )
+        except (LookupError, TypeError):
+            pass
+    return _read_any(body)
+
+
+def _read_any(body: Any) -> Read | None:
     body = as_response(body)
     if body is None:
         return None

@@ -309,7 +309,11 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
 
 
 def _write_own_result(result: Result) -> JsonObject:
-    call, is_error = result.call, result.error is not None
+    call, is_error, raw = result.call, result.error is not None, result.call.raw
+    is_plain = not (is_error or result.parts) and type(raw) is dict and "functionCall" in raw
+    if is_plain and "id" not in raw["functionCall"] and '"$ref"' not in result.text:
+        output = result.text if result.is_text else result_json(result)
+        return {"functionResponse": {"name": call.wire_name, "response": {"output": output}}}
     output = result.text if _is_sent_as_text(result.text, is_error) else result_json(result)
     return write_result(
         call.id if _has_own_id(call.raw) else "",

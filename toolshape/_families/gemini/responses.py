@@ -11,7 +11,7 @@ from toolshape._families.gemini.messages import function_call, read_call
 from toolshape._families.wire.bodies import make_room, member, to_plain_json
 from toolshape._families.wire.ending import Ending, error_words, malformed, other_choice
 from toolshape._families.wire.ids import is_plain_id, with_call_ids
-from toolshape._families.wire.provider import Completed, Reading, TextDelta
+from toolshape._families.wire.provider import Completed, Read, Reading, TextDelta
 from toolshape._families.wire.usage import count_at, total, usage_of
 from toolshape._records.calls import JsonObject
 from toolshape._records.errors import ResponseError
@@ -43,7 +43,38 @@ def recognises(body: Any) -> bool:
     return as_response(body) is not None
 
 
-def read(body: Any) -> Reading | None:
+_NOTHING_CUT = frozenset[int]()
+
+
+def read(body: Any) -> Read | None:
+    """Read the calls. One candidate of JSON whose calls are whole is returned as it came; see ``_read_any``."""
+    if type(body) is dict:
+        try:
+            [candidate] = body["candidates"]
+            content = candidate["content"]
+            calls: list[tuple[str, str, Any, Any]] = []
+            for part in content["parts"]:
+                if "functionCall" in part:
+                    call = part["functionCall"]
+                    call_id = call["id"] if "id" in call else ""  # noqa: SIM401 - get takes three times as long
+                    name = call["name"]
+                    is_whole = "willContinue" not in call and "will_continue" not in call
+                    if not (call_id.isascii() and name and is_whole):
+                        break
+                    calls.append((call_id, name, call["args"], part))
+                elif "function_call" in part:
+                    break
+            else:
+                finish = candidate["finishReason"]
+                is_usual = content["role"] == "model" and "promptFeedback" not in body
+                if calls and is_usual and type(finish) is str and finish:
+                    return [content], calls, finish, _NOTHING_CUT, True
+        except (LookupError, TypeError, ValueError, AttributeError):
+            pass
+    return _read_any(body)
+
+
+def _read_any(body: Any) -> Reading | None:
     body = as_response(body)
     if body is None:
         return None

@@ -175,7 +175,7 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
     """
     messages = openai_messages.write_results_as(_FORM, results)
     return [
-        _with_images(message, result.parts)
+        _with_images(message, result.parts) if result.parts else message
         for message, result in zip(messages, results, strict=True)
     ]
 

@@ -11,7 +11,7 @@ from toolshape._families.openai import responses as openai_bodies
 from toolshape._families.wire.bodies import member, to_plain_json
 from toolshape._families.wire.ending import Ending, error_words
 from toolshape._families.wire.ids import is_plain_id, with_call_ids
-from toolshape._families.wire.provider import Completed, Reading, TextDelta
+from toolshape._families.wire.provider import Completed, Read, Reading, TextDelta
 from toolshape._families.wire.usage import count_at, usage_of
 from toolshape._records.calls import JsonObject
 from toolshape._records.result import Usage
@@ -35,7 +35,32 @@ def recognises(body: Any) -> bool:
     return as_response(body) is not None
 
 
-def read(body: Any) -> Reading | None:
+_NOTHING_CUT = frozenset[int]()
+
+
+def read(body: Any) -> Read | None:
+    """Read the calls. A message of JSON with calls and text is returned as it came; see ``_read_any``."""
+    if type(body) is dict:
+        try:
+            message = body["message"]
+            calls: list[tuple[str, str, Any, Any]] = []
+            for call in message["tool_calls"]:
+                call_id = call["id"] if "id" in call else ""  # noqa: SIM401 - get takes three times as long
+                function = call["function"]
+                name = function["name"]
+                if not (call_id.isascii() and name) or call_id == "null":
+                    break
+                calls.append((call_id, name, function["arguments"], call))
+            else:
+                is_usual = type(message["content"]) is str and message["role"] == "assistant"
+                if calls and is_usual and body["done"] is not None:
+                    return [message], calls, body["done_reason"], _NOTHING_CUT, True
+        except (LookupError, TypeError, AttributeError):
+            pass
+    return _read_any(body)
+
+
+def _read_any(body: Any) -> Reading | None:
     """Read the calls. Servers before 2025 send no ids, and the Python client drops ids."""
     body = as_response(body)
     if body is None:

@@ -566,18 +566,19 @@ def write_result(call_id: str, text: str) -> WireMessage:
 
 def write_results_as(form: VendorForm, results: Sequence[Result]) -> list[WireMessage]:
     """Write one message for each result, in the vendor's form."""
+    name_key, sends_made_up_ids, _, _ = form
     messages: list[WireMessage] = []
-    for result in results:
-        call, code = result.call, None if result.error is None else result.error.code
-        has_id = member(call.raw, "id") not in (None, "")
-        messages.append(
-            as_vendor_message(
-                form,
-                write_result(call.id, add_error_mark(result.text, code)),
-                call.wire_name,
-                has_id=has_id,
-            )
-        )
+    for call, _, error, _, _, raw_text, _, _, _, _ in results:
+        text = raw_text
+        if error is not None or "Error [" in raw_text:
+            text = add_error_mark(raw_text, None if error is None else error.code)
+        message: WireMessage = {"role": "tool"}
+        if sends_made_up_ids or member(call.raw, "id") not in (None, ""):
+            message["tool_call_id"] = call.id
+        message["content"] = text
+        if name_key:
+            message[name_key] = call.wire_name
+        messages.append(message)
     return messages
 
 

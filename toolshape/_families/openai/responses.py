@@ -12,7 +12,7 @@ from toolshape._families.wire.bodies import member, to_plain_json
 from toolshape._families.wire.content import is_empty
 from toolshape._families.wire.ending import Ending, error_words, other_choice
 from toolshape._families.wire.ids import is_plain_id, with_call_ids
-from toolshape._families.wire.provider import Completed, Read, Reading, TextDelta
+from toolshape._families.wire.provider import NO_TEXT, Completed, Read, Reading, TextDelta
 from toolshape._families.wire.usage import count_at, total, usage_of
 from toolshape._records.calls import (
     EARLY,
@@ -164,7 +164,50 @@ _COUNTS = ("usage", "x_groq")
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event. A call is complete if its text is whole and the next call has begun, or if the response ends.
+    """Merge an event; one that only adds to a text or to the arguments of a call is merged at once."""
+    if "x-places" in body and _adds_only(body, event):
+        return ()
+    return _fold_any(body, event)
+
+
+def _adds_only(body: JsonObject, event: JsonObject) -> bool:
+    """Merge an event that only adds to what is there, as nearly every event does; return whether it was one.
+
+    Whatever it does not know, it leaves to ``_fold_any``: more than one choice or key, a name, an id, an end.
+    """
+    try:
+        [choice] = event["choices"]
+        [(key, value)] = choice["delta"].items()
+        message = body["choices"][0]["message"]
+        is_over = choice["finish_reason"] is not None or choice["index"] != 0
+        if is_over or (not _SILENT.isdisjoint(event) and any(map(event.get, _SILENT))):
+            return False
+        if key == "content":
+            holder, name, piece = message, key, value
+        else:
+            [part] = value
+            [(name, piece)] = part["function"].items()
+            holder = message["tool_calls"][body["x-places"][part["index"]]]["function"]
+            if key != "tool_calls" or name != "arguments" or "id" in part:
+                return False
+        known = holder[name]
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return False
+    # Empty arguments, and "{}", may only hold the place of what comes; both must be text to be joined.
+    is_text = type(known) is str and type(piece) is str
+    if not is_text or (key != "content" and known in ("", "{}")):
+        return False
+    del known  # while a variable refers to the text, it is copied with each piece
+    append_text(holder, name, piece)
+    body["x-delta"] = TextDelta(piece) if key == "content" else NO_TEXT
+    return True
+
+
+_SILENT = frozenset({"error", *_COUNTS})
+
+
+def _fold_any(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
+    """Merge any event. A call is complete if its text is whole and the next call has begun, or if the response ends.
 
     Fragments of several calls may alternate: if the text of a call is not whole when the next call begins, the earlier
     call may continue.
@@ -335,6 +378,8 @@ def _kind_of_fragment(
     if call_id and known_id and call_id != known_id:
         return "begins"
     known_text, text = written[_arguments_key(call)], function.get(_arguments_key(call))
+    # The order matters: another id outweighs the name, and the name outweighs the arguments, because a model may call
+    # one tool twice with equal arguments, but a server gives no call two ids.
     if known_name and name != known_name:
         return "names" if known_id and not call_id and not known_text else "begins"
     if not text or known_text in ("", "{}") or not (is_whole(known_text) and is_whole(text)):

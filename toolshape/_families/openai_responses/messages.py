@@ -338,6 +338,9 @@ def write_result(
     Otherwise, the program cannot continue (OpenHands/software-agent-sdk#4082 and openai/openai-agents-python#3833,
     2026-07).
     """
+    is_plain = not parts and code is None and type(call) is dict and "caller" not in call
+    if is_plain and call.get("type") == "function_call" and "Error [" not in text:
+        return {"type": "function_call_output", "call_id": call_id, "output": text}
     output = [
         write_piece(part) for part in _mark_parts(parts, code)
     ] or openai_messages.add_error_mark(text, code)

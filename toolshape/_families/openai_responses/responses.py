@@ -10,7 +10,7 @@ from toolshape._families.openai_responses.messages import ARGUMENTS, read_call
 from toolshape._families.wire.bodies import hold_unless_complete, make_room, member, to_plain_json
 from toolshape._families.wire.ending import Ending, error_words, events_lost, not_over, waits
 from toolshape._families.wire.ids import with_call_ids
-from toolshape._families.wire.provider import NO_TEXT, Completed, Reading, TextDelta
+from toolshape._families.wire.provider import NO_TEXT, Completed, Read, Reading, TextDelta
 from toolshape._families.wire.usage import count_at, usage_of
 from toolshape._records.calls import JsonObject
 from toolshape._records.result import Usage, WaitingItem
@@ -38,8 +38,37 @@ def recognises(body: Any) -> bool:
     return as_response(body) is not None
 
 
-def read(body: Any) -> Reading | None:
-    """Read the calls. A response has a status instead of a finish reason; an incomplete response states why."""
+_NOTHING_CUT = frozenset[int]()
+
+
+def read(body: Any) -> Read | None:
+    """Read the calls. A response of JSON in which every item is known is returned as it came; see ``_read_any``."""
+    if type(body) is dict:
+        try:
+            # What is not known here goes to the other reader, because a guess would be faster than right: an item of
+            # another kind may wait for the app, and a call that is not complete must not run.
+            calls: list[tuple[str, str, Any, Any]] = []
+            for item in body["output"]:
+                kind = item["type"]
+                if kind == "function_call":
+                    call_id, name, arguments = item["call_id"], item["name"], item["arguments"]
+                    if not (call_id.isascii() and call_id) or "parsed_arguments" in item:
+                        break
+                    if "status" in item and item["status"] == "incomplete":
+                        break
+                    calls.append((call_id, name, arguments, item))
+                elif kind != "reasoning" and (kind != "message" or item["role"] != "assistant"):
+                    break
+            else:
+                if calls and body["status"] == "completed" and body["object"] == "response":
+                    return [*body["output"]], calls, "completed", _NOTHING_CUT, True
+        except (LookupError, TypeError, AttributeError):
+            pass
+    return _read_any(body)
+
+
+def _read_any(body: Any) -> Reading | None:
+    """Read any body. A response has a status instead of a finish reason; an incomplete response states why."""
     body = as_response(body)
     if body is None:
         return None
@@ -68,6 +97,8 @@ def read(body: Any) -> Reading | None:
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     """Merge an event. Items arrive by index. When an item is done, the server sends the whole item once more."""
     kind = str(event.get("type", ""))
+    if kind == "response.function_call_arguments.delta" and _adds_only(body, event):
+        return ()
     output = body.setdefault("output", [])
     call_positions: dict[int, int] = body.setdefault("x-calls", {})
     body.setdefault("object", "response")
@@ -111,6 +142,18 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     return ()
 
 
+def _adds_only(body: JsonObject, event: JsonObject) -> bool:
+    """Merge a piece of arguments into the item at its index; return whether it could be."""
+    try:
+        item, piece = body["output"][event["output_index"]], event["delta"]
+        is_text = type(item["arguments"]) is str and type(piece) is str
+    except (LookupError, TypeError):
+        return False
+    if is_text:
+        append_text(item, "arguments", piece)
+    return is_text
+
+
 def number(event: Any) -> tuple[int | None, bool]:
     """Return the ``sequence_number`` of an event, and whether the event begins a response."""
     given = event.get("sequence_number") if isinstance(event, dict) else None
@@ -124,10 +167,12 @@ def _position_in(body: JsonObject, output: list[JsonObject], event: JsonObject) 
     llama.cpp leaves the index out (ggml-org/llama.cpp#20607; tontinton/maki#514, 2026-07). Ids may differ between the
     events of one item, but not the ``call_id``. An event that says nothing of its item belongs to the last one.
     """
+    at: int | None = event.get("output_index")
+    if at is not None and "item" not in event:
+        return at
     positions: dict[Any, int] = body.setdefault("x-items", {})
     item = event.get("item") or {}
     ids = [name for name in (event.get("item_id"), item.get("call_id"), item.get("id")) if name]
-    at: int | None = event.get("output_index")
     if at is None:
         begins = bool(ids) and bool(item)
         known = (positions[name] for name in ids if name in positions)

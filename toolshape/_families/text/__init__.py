@@ -11,7 +11,7 @@ from toolshape._families.text.format import TextFormat
 from toolshape._families.text.formats import FORMATS
 from toolshape._families.text.responses import form_of
 from toolshape._families.text.values import admits_texts_and_others
-from toolshape._families.wire.ids import generated_id, id_seed
+from toolshape._families.wire.ids import made_up_id
 from toolshape._families.wire.provider import Facts, NameRule, Provider
 from toolshape._records.calls import JsonSchema, Loss, WireCall, WireMessage
 from toolshape._schema.lens import PATH, Lens
@@ -57,7 +57,7 @@ def _write_calls(text_format: TextFormat, calls: Sequence[WireCall]) -> list[Wir
         ]
     elif text_format.needs_ids:
         calls = [
-            call._replace(id=call.id or generated_id(id_seed(list(call[1:3])), number))
+            call._replace(id=call.id or made_up_id(call.wire_name, call.arguments, number))
             for number, call in enumerate(calls)
         ]
     return huggingface.write_calls(calls)

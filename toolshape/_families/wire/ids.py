@@ -5,10 +5,14 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pydantic_core import to_json
+
 from toolshape._families.wire.bodies import to_plain_json
 from toolshape._records.calls import JsonObject, WireCall
 
-_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
+_sorted_json = json.JSONEncoder(
+    sort_keys=True, default=str
+).encode  # one encoder: json.dumps makes one for each text
 _LENGTH = 9  # Mistral accepts only ids of nine letters and digits; every other provider accepts such ids too
 
 
@@ -34,7 +38,9 @@ def with_call_ids(
     identified = [
         call
         if is_plain_id(call.id) or (leaves_out and call.id in ("", None))
-        else call._replace(id=sendable_id(call.id) or generated_id(id_seed(call.raw), at))
+        else call._replace(
+            id=sendable_id(call.id) or made_up_id(call.wire_name, call.arguments, at)
+        )
         for at, call in enumerate(calls)
     ]
     ids = iter([call.id for call in identified])
@@ -57,30 +63,55 @@ def sendable_id(given: Any) -> str:
         return ""
 
 
-def id_seed(call: Any) -> bytes:
-    """Hash a call without its id. ``generated_id`` makes an id from this seed and the call's position."""
+def made_up_id(name: Any, arguments: Any, position: int) -> str:
+    """Return the id of a call that came without one: nine letters and digits.
+
+    The same call at the same position always gets the same id, whatever order an SDK gives its keys.
+
+    Args:
+        name: The name of the tool, as it was sent.
+        arguments: The arguments as they came.
+        position: The position of the call in the response.
+    """
     try:
-        node = to_plain_json(call)
-        content = (
-            {key: value for key, value in node.items() if key != "id"}
-            if isinstance(node, dict)
-            else node
-        )
-        text = json.dumps(content, sort_keys=True, default=str)
+        seed = to_json((name, _in_order(arguments), position))
+    except (ValueError, TypeError, RecursionError):  # not JSON
+        return generated_id(id_seed([name, arguments]), position)
+    return hashlib.sha256(seed).hexdigest()[:_LENGTH]
+
+
+def _in_order(node: Any) -> Any:
+    """Return JSON data in which the order of keys is always the same."""
+    if type(node) is dict:
+        items = sorted(node.items())
+        if _NESTED.isdisjoint(map(type, node.values())):
+            return items
+        return [(key, _in_order(value)) for key, value in items]
+    return [_in_order(item) for item in node] if type(node) is list else node
+
+
+_NESTED = frozenset({dict, list})
+
+
+def id_seed(call: Any) -> bytes:
+    """Return JSON data without its id as text, in which the order of keys does not count.
+
+    ``generated_id`` makes an id from this seed and a position.
+    """
+    try:
+        content = to_plain_json(call)
+        if isinstance(content, dict) and "id" in content:
+            content = {key: value for key, value in content.items() if key != "id"}
+        text = _sorted_json(content)
     except (
         ValueError,
         TypeError,
         RecursionError,
     ):  # not JSON: the ids of these calls differ only by position
         text = type(call).__name__
-    return hashlib.sha256(text.encode(errors="replace")).digest()
+    return text.encode(errors="replace")
 
 
 def generated_id(seed: bytes, position: int) -> str:
     """Return an id of nine letters and digits. The same call at the same position always gets the same id."""
-    number = int.from_bytes(hashlib.sha256(seed + str(position).encode()).digest(), "big")
-    digits = []
-    for _ in range(_LENGTH):
-        number, digit = divmod(number, len(_ALPHABET))
-        digits.append(_ALPHABET[digit])
-    return "".join(digits)
+    return hashlib.sha256(b"%d %b" % (position, seed)).hexdigest()[:_LENGTH]

@@ -12,6 +12,8 @@ from toolshape._schema.values import read_json
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _MARK = re.compile(r'["{}\[\]]|\\(?:.|\Z)', re.DOTALL)
+WRAPPERS = frozenset({"payload", "chunk", "data"})
+"""The keys under which an SDK or an event stream wraps an event; a dict with none of them is an event."""
 _DEEPEST_WRAPPED = 20
 _MOST_EARLY, _MOST_SEEN = (
     2,
@@ -127,6 +129,11 @@ class Numbered:
         """Return the events that can be read now; ``begins`` marks the first event of a response."""
         if number is None or not self._is_reliable:
             return [*self.rest(), event]
+        if number == self._next and not self._waiting and not begins:  # nearly every event
+            self._seen[number] = event
+            self._seen.pop(number - _MOST_SEEN, None)
+            self._next = number + 1
+            return [event]
         if begins or self._next is None:
             early = self.rest()
             self._next, self._seen = number + 1, {number: event}
@@ -134,6 +141,8 @@ class Numbered:
         if number in self._seen or number < self._next:
             self._is_reliable = self._seen.get(number, event) == event
             return [] if self._is_reliable else [*self.rest(), event]
+        # An event that is early waits, because the one before it may only be late; once one was lost for good, each
+        # further event would wait for nothing.
         self._waiting[number] = event
         if self._waits and number > self._next and len(self._waiting) <= _MOST_EARLY:
             return []
