@@ -31,9 +31,22 @@ _READ_SOURCES = "2026-11-26"
 
 
 def _json_steps(*ends: str) -> Steps:
-    """Return the steps for a JSON object or list and its end mark, which may be missing."""
-    closing_steps: Steps = (Optional((Mark(ends[0]),)),) if ends else ()
-    return (Blank(), JsonValue("json", ends), Blank(), *closing_steps)
+    """Return the steps for a JSON object or list and its end mark, which may be missing.
+
+    Before an end mark, further objects or lists may follow, with a comma between them or without: models write several
+    calls into one element (vllm-project/vllm#45168, NousResearch/hermes-agent#25333, 2026).
+    """
+    if not ends:
+        return (Blank(), JsonValue("json"), Blank())
+    further = JsonValue("json", ends, begins=("{", "["))
+    return (
+        Blank(),
+        JsonValue("json", ends),
+        Blank(),
+        Repeated((further, Blank())),
+        Repeated((Mark(","), Blank(), further, Blank())),
+        Optional((Mark(ends[0]),)),
+    )
 
 
 _BARE_JSON: Steps = (JsonValue("json"),)
@@ -243,7 +256,9 @@ MISTRAL_OLD = TextFormat(
         r"mixtral",
     ),
     evidence=f"templates of Mistral Nemo and 7B v0.3; vLLM's parser/mistral.py, {_READ}",
-    openings=(("[TOOL_CALLS]", _json_steps()),),
+    openings=(
+        ("[TOOL_CALLS]", (*_json_steps(), Repeated((JsonValue("json", begins=("[{",)), Blank())))),
+    ),
     bare=(("[", _BARE_JSON),),
     quiet=("</s>",),
     layout=Layout(

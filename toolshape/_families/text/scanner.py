@@ -295,10 +295,14 @@ class Scanner:
             while self._at == len(self._buffer) and not self._has_ended:
                 yield
             return self._buffer[self._at : self._at + 1].isidentifier()
-        text = first.text if isinstance(first, Mark) else "{"
-        if len(self._buffer) - self._at >= len(text):
-            return self._buffer.startswith(text, self._at)
-        return (yield from self._is_next(text, may_be_cut=may_be_cut))
+        texts = first.begins if isinstance(first, JsonValue) else (_text_of(first),)
+        for text in texts:
+            if len(self._buffer) - self._at >= len(text):
+                if self._buffer.startswith(text, self._at):
+                    return True
+            elif (yield from self._is_next(text, may_be_cut=may_be_cut)):
+                return True
+        return False
 
     def _scan_choice(self, step: Choice, fields: Fields) -> _Run:
         yield from self._wait_for(1)
@@ -593,6 +597,12 @@ _BLANK = re.compile(r"\s*")
 _TOKENS = re.compile(
     r""""[^"\\]*(?:\\.[^"\\]*)*"|'[^'\\]*(?:\\.[^'\\]*)*'|[{}\[\]()"']""", re.DOTALL
 )
+
+
+def _text_of(first: Step) -> str:
+    return first.text if isinstance(first, Mark) else "{"
+
+
 _DECODE = json.JSONDecoder(strict=False).raw_decode
 _LIST_OF_CALLS = re.compile(r"\[\s*(?:[A-Za-z_][\w.]*\s*\(?)?")
 _CALL = re.compile(r"[A-Za-z_][\w.]*\s*\(?")

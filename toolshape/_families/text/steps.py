@@ -41,10 +41,12 @@ class JsonValue(NamedTuple):
 
     ``ends``: marks that end the value even if its brackets are still open. If the model left out a bracket, toolshape
     then answers the call as malformed. Without these marks, the rest of the text would become part of the arguments.
+    ``begins``: where the value is optional, one of these strings must come next.
     """
 
     field: str
     ends: tuple[str, ...] = ()
+    begins: tuple[str, ...] = ("{",)
 
 
 class Braces(NamedTuple):
