@@ -61,11 +61,11 @@ BREAKAGES = (
     Breakage(
         what="results are joined to calls by their order",
         file="_plan/restore.py",
-        piece="            results.answers.append(restore_result(call, call_state.result, replayed=True))\n            continue\n",
+        piece="            results._answers.append(restore_result(call, call_state.result, replayed=True))\n            continue\n",
         broken=(
-            "            results.answers.append(None)\n"
-            "            at = results.answers.index(None)\n"
-            "            results.answers[at] = restore_result(call, call_state.result, replayed=True)\n"
+            "            results._answers.append(None)\n"
+            "            at = results._answers.index(None)\n"
+            "            results._answers[at] = restore_result(call, call_state.result, replayed=True)\n"
             "            continue\n"
         ),
     ),

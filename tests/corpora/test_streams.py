@@ -89,7 +89,7 @@ def test_the_pieces_of_the_text_are_the_text(surface):
             collector.close()
             parts = [
                 part
-                for message in bound.read_messages(collector.plan().results.assistant)
+                for message in bound.read_messages(collector.plan().results._assistant)
                 for part in message.parts
             ]
             whole = "".join(part.text for part in parts if isinstance(part, TextPart))

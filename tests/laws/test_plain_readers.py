@@ -138,7 +138,7 @@ def check_told(name: str, body: Any) -> str:
         assert all(result.text for result in results)
         assert results.messages
         return "answered"
-    answer = BOUND[name].provider.output.answer(results.assistant)
+    answer = BOUND[name].provider.output.answer(results._assistant)
     is_told = answer.text or answer.refusal or results.warnings
     assert is_told or results.finish not in ("tool_calls", "stop"), json.dumps(body)
     return "told"

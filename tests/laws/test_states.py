@@ -227,7 +227,7 @@ class Life(RuleBasedStateMachine):
     @invariant()
     def an_answer_never_changes(self):
         for plan in self.plans:
-            for position, result in enumerate(plan.results.answers):
+            for position, result in enumerate(plan.results._answers):
                 before = self.seen.get((id(plan), position))
                 if before is not None:
                     assert result is before
@@ -249,7 +249,7 @@ class Life(RuleBasedStateMachine):
                 if position in pending:
                     self.held[id(plan), position] = True
                 elif self.held.pop((id(plan), position), False):
-                    answer = plan.results.answers[position]
+                    answer = plan.results._answers[position]
                     assert answer is not None
                     assert answer.replayed or answer.error.code == "unknown_outcome"
 

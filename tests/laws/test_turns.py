@@ -199,16 +199,20 @@ class Turns(RuleBasedStateMachine):
     def ask(self, output, provider="groq"):
         self.chat.request(provider, model="m", **({} if output is None else {"output": output}))
 
-    def texts(self, results):
-        """Each call has its own result, and an unknown outcome only if its tool was entered."""
-        for result, answer in zip(results, results.answers, strict=True):
+    def texts(self, results, ledger=None):
+        """Each call has its own result, and an unknown outcome only if its tool was entered.
+
+        And only if the ledger of the run, which may be another one, does not know how it ended.
+        """
+        for result, answer in zip(results, results._answers, strict=True):
             arguments = result.call.arguments or {}
             if result.name in KINDS and result.ok:
                 assert result.text == f"{result.name} {arguments['n']}", result.text
                 assert self.effects.get(arguments["n"], 0) > 0
             if answer is not None and answer.error and answer.error.code == "unknown_outcome":
                 assert arguments["n"] in self.entered
-                done = [key[1] for key, row in self.book.rows.items() if row["state"] == "done"]
+                rows = (ledger or self.book).rows
+                done = [key[1] for key, row in rows.items() if row["state"] == "done"]
                 assert result.id not in done or result.replayed, "the ledger knows how it ended"
 
     def going(self, work):
@@ -387,7 +391,7 @@ class Turns(RuleBasedStateMachine):
             n = (chosen.arguments or {}).get("n")
             assert {key for key in self.effects if self.effects[key] != before.get(key)} <= {n}
         if results is not None:
-            self.texts(results)
+            self.texts(results, options.get("ledger"))
             self.same_answer(results)
         if only != "all" and self.is_open:  # the others can run later, by what their rule says then
             self.going(lambda: self.run_by(way, self.run_options()))
@@ -560,7 +564,7 @@ class Turns(RuleBasedStateMachine):
         self.fault = None
         if self.is_open:
             plan = self.chat.plan()
-            for call, answer in zip(plan.calls, plan.results.answers, strict=True):
+            for call, answer in zip(plan.calls, plan.results._answers, strict=True):
                 if answer is None:
                     self.allowed[(call.arguments or {}).get("n", 0)] = 10**6
                     self.approved.add((call.arguments or {}).get("n"))

@@ -274,7 +274,7 @@ def test_the_streams_say_what_is_measured(provider, kind):
         collector.feed(item)
     collector.close()
     plan = collector.plan()
-    written = json.dumps(plan.results.assistant, default=str)
+    written = json.dumps(plan.results._assistant, default=str)
     if "arguments" in kind:
         [call] = plan.calls
         assert "abcabcabcabcabc" in json.dumps(call.arguments_raw)

@@ -29,6 +29,9 @@ import toolshape
 STANDARD_LIBRARY_ONLY = {"_records", "_schema", "messages", "_families", "text"}
 # Who may import what besides the standard library, and besides pydantic after the providers.
 LIBRARIES = {
+    "toolshape._families.wire.ids": {
+        "pydantic_core"
+    },  # its JSON writer: an id is made for each call of Gemini and Ollama
     "toolshape._function.docstrings": {"docstring_parser"},
     "toolshape._validation.jsonschema_keywords": {"jsonschema"},
     "toolshape._tools.definition.bundle": {"jsonschema_specifications", "referencing"},

@@ -167,18 +167,18 @@ class AnswerTarget:
             return
         tool = self.wire_name if positions else None
         if context is None:
-            results.answer = self._answer(results, tool)
+            results._answer = self._answer(results, tool)
         else:
             with validating_with(context):
-                results.answer = self._answer(results, tool)
-        results.answered_by = self
+                results._answer = self._answer(results, tool)
+        results._answered_by = self
         for position in positions:
-            results.answers[position] = _result_for_call(
-                results.calls[position], results.answer, is_answer=position == positions[0]
+            results._answers[position] = _result_for_call(
+                results.calls[position], results._answer, is_answer=position == positions[0]
             )
 
     def _answer(self, results: Results, tool: str | None) -> Answer[Any]:
-        assistant = list(results.assistant)
+        assistant = list(results._assistant)
         calls = [*map(_wire_call, results.calls)]
         reading = assistant, calls, results.finish_raw, frozenset[int](), False
         secrets = self.record.secrets

@@ -18,7 +18,7 @@ from toolshape._plan import state
 from toolshape._plan.collector import Collector
 from toolshape._plan.plan import Plan, plan_of
 from toolshape._plan.planning import plan_calls
-from toolshape._plan.results import Results
+from toolshape._plan.results import Results, assistant_of
 from toolshape._plan.run_options import WITHOUT_LEDGER, RunOptions, refuse_unknown
 from toolshape._plan.running import arun_unshared, run_unshared
 from toolshape._records.calls import (
@@ -647,7 +647,7 @@ def observe_resumed(bound: Bound, results: Results) -> None:
     """Show a resumed plan to the observers of a ``Bound``, once all calls of the plan have answers."""
     if bound_tools_of(bound).observers is None:
         return
-    assistant = results.assistant
+    assistant = assistant_of(results)
     response = assistant[0] if len(assistant) == 1 else list(assistant)
 
     def observe(done: Results, was_told: bool) -> None:

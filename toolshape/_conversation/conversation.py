@@ -238,7 +238,7 @@ class Conversation:
         with self._lock:
             if self._open is None or self._open.is_repeated:
                 return tuple(self._messages)
-            return self._with_results(list(self._open.results.answers))
+            return self._with_results(list(self._open.results._answers))
 
     def _with_results(self, answers: Sequence[Result | None]) -> tuple[Message, ...]:
         message = answered_message(answers)
@@ -554,7 +554,7 @@ class Conversation:
         """
         if options.get("ledger") is None or options.get("scope") is not None:
             return options
-        controls = turn.results.controls
+        controls = turn.results._controls
         scope = None if controls is None else controls.scope
         return {**options, "scope": scope or self._scope(turn)}
 
@@ -683,7 +683,7 @@ class Conversation:
             turn = self._stored_turn or self._open
             if self._stored_turn is not None:
                 self._forget_stored()
-            messages = len(results.assistant) if turn is None else turn.messages
+            messages = len(results._assistant) if turn is None else turn.messages
             self._open = OpenTurn(results=results, number=self._turns, messages=messages)
 
     def _messages_of_response(self, results: Results, model: str | None) -> "_Said":
@@ -699,7 +699,7 @@ class Conversation:
                 1
             ]  # the requested name, which may be an alias for the version that the response names
         wire_messages, origin = (
-            list(make_sendable(results.assistant)),
+            list(make_sendable(results._assistant)),
             Origin(provider=provider.name, model=model, fingerprint=bound.fingerprint),
         )
         read_messages = response_messages(
@@ -1141,7 +1141,7 @@ class Conversation:
             # The results in the messages are those of the record, not those of a later moment.
             known = [
                 answer if call.result is not None else None
-                for call, answer in zip(record.calls, results.answers, strict=True)
+                for call, answer in zip(record.calls, results._answers, strict=True)
             ]
             is_over = all(call.result is not None for call in record.calls)  # a run is about to end
             return self._with_results(known), None if is_over else turn
@@ -1247,7 +1247,7 @@ def _answer_again(results: Results, message: Message) -> None:
 
 def _holds_secret(results: Results) -> bool:
     """Whether the messages of a response may hold a secret, in a call or in the answer."""
-    if peek_answer(results) is not None and results.answered_by.has_secrets:
+    if peek_answer(results) is not None and results._answered_by.has_secrets:
         return True
     return any(may_hold_secret(results, call) for call in results.calls)
 

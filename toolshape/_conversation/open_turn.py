@@ -43,9 +43,9 @@ class StoredTurn:
 
 def is_open(turn: OpenTurn) -> bool:
     """Whether a call of the turn is running, may run, waits for approval, or had begun elsewhere."""
-    controls = turn.results.controls
+    controls = turn.results._controls
     if controls is None:
-        return bool(turn.results.waiting)
+        return bool(turn.results._waiting)
     return bool(controls.runs or any(map(controls.in_state.get, _LEFT)))
 
 
@@ -57,7 +57,7 @@ def answered_message(answers: Iterable[Result | None]) -> Message | None:
 
 def waiting_calls(turn: OpenTurn) -> list[str]:
     """Return the names and ids of the unanswered calls."""
-    calls, answers = turn.results.calls, turn.results.answers
+    calls, answers = turn.results.calls, turn.results._answers
     return [
         _label(call.name, call.id)
         for call, answer in zip(calls, answers, strict=True)

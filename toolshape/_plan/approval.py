@@ -217,7 +217,7 @@ def _undecided_entries(results: Results, given: Any, what: str) -> list[Ready]:
         if call_state not in state.UNDECIDED:
             status = (
                 "is answered"
-                if results.answers[position] is not None
+                if results._answers[position] is not None
                 else "is running, or was interrupted"
             )
             raise UsageError(f"{what} names {results.calls[position]!r}, which {status}")

@@ -196,12 +196,12 @@ class Plan:
 
             guard = once.ledger_run(results, ledger, scope)
             steps.run_here(once.look_up(guard, wanted, steps.HERE))
-        elif results.controls is not None or scope is not None:
+        elif results._controls is not None or scope is not None:
             state.run_without_ledger(results, wanted, check_scope(scope))
         ready = claim_calls(results, wanted, inject, limit, is_async=False)
         with state.open_run(results, ready):
             guarded = ready if guard is None else guard.around(ready)
-            run_calls(results, results.controls, guarded, inject, limit, on_progress)
+            run_calls(results, results._controls, guarded, inject, limit, on_progress)
         if guard is not None:
             guard.raise_stop()
         return results
@@ -242,12 +242,12 @@ class Plan:
 
             guard = once.ledger_run(results, ledger, scope)
             await once.look_up(guard, wanted, steps.IN_LOOP)
-        elif results.controls is not None or scope is not None:
+        elif results._controls is not None or scope is not None:
             state.run_without_ledger(results, wanted, check_scope(scope))
         ready = claim_calls(results, wanted, inject, limit, is_async=True)
         with state.open_run(results, ready):
             guarded = ready if guard is None else guard.around(ready)
-            await arun_calls(results, results.controls, guarded, inject, limit, on_progress)
+            await arun_calls(results, results._controls, guarded, inject, limit, on_progress)
         if guard is not None:
             guard.raise_stop()
         return results
@@ -259,6 +259,6 @@ def plan_of(results: Results) -> Plan:
     Raises:
         UsageError: No call waits for approval, or the results were pickled.
     """
-    if results.controls is None or not results.controls.entries:
+    if results._controls is None or not results._controls.entries:
         raise UsageError("no call in these results is waiting for approval")
     return Plan(results)

@@ -92,9 +92,9 @@ def plan_calls(  # noqa: C901 - the path of a call
                 is_plain = is_plain and handler.is_plain
         calls.append(call)
     results = Results()
-    results.calls, results.answers, results.assistant = calls, answers, assistant
+    results.calls, results._answers, results._assistant = calls, answers, assistant
     results.finish, results.finish_raw, results.provider = finish, finish_raw, provider
-    results.waiting, results.is_plain, results.controls, results.unknown_is_secret = (
+    results._waiting, results._is_plain, results._controls, results._unknown_is_secret = (
         ready, is_plain, None, unknown_is_secret,
     )  # fmt: skip
     keep_response(results, response)
@@ -128,8 +128,8 @@ def _look_at_the_end(results: Results, ready: "list[Ready]") -> "list[Ready]":
         reason = "the provider ended the response with an error"
         for position, call, *_ in ready:
             refusal = CallError("not_run", tool=call.wire_name, text=reason)
-            results.answers[position] = error_result(call, refusal)
-        results.waiting = ready = []
+            results._answers[position] = error_result(call, refusal)
+        results._waiting = ready = []
     _log_warnings(results)
     return ready
 
@@ -138,7 +138,7 @@ def _settle(results: Results, handlers: Handlers, ready: "list[Ready]") -> None:
     """Read the answer, if an output was asked for, and hold the calls that need approval."""
     if handlers.answer is not None:
         handlers.answer.settle(results, handlers.context)
-    if not results.is_plain:
+    if not results._is_plain:
         approval.hold(results, ready)
 
 

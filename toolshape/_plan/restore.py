@@ -40,9 +40,9 @@ def restore(
         stored.finish_raw,
         provider,
     )
-    results.calls, results.answers, results.assistant = [], [], list(stored.assistant)
-    results.is_plain = False
-    results.unknown_is_secret = any(call.tool is None and call.is_secret for call in stored.calls)
+    results.calls, results._answers, results._assistant = [], [], list(stored.assistant)
+    results._is_plain = False
+    results._unknown_is_secret = any(call.tool is None and call.is_secret for call in stored.calls)
     answer_target = _restore_answer(results, stored, find_output)
     entries: dict[State, list[Entry]] = {}
     as_written: dict[int, Call] = {}
@@ -55,11 +55,11 @@ def restore(
         if call_state.result is not None:
             call = _call(call_state, stored.provider, target, call_state.written)
             results.calls.append(call)
-            results.answers.append(restore_result(call, call_state.result, replayed=True))
+            results._answers.append(restore_result(call, call_state.result, replayed=True))
             continue
         found, entry, original = _restore_call(position, call_state, stored, target)
         results.calls.append(entry[1])
-        results.answers.append(None)
+        results._answers.append(None)
         if found == "ready" and isinstance(target, Handler) and target.record.approves_by_inject:
             found = "pending"  # a run has the injected values, and asks the rule again
             unasked.append(position)
@@ -79,10 +79,10 @@ def _restore_answer(results: Results, stored: PlanState, find_output: FindOutput
     """Set the answer of restored results, and return the target that reads it, if this process knows the output."""
     if stored.answer is None:
         return None
-    results.answer = StoredAnswer(stored.answer, find_output)
-    results.answered_by = StoredAnswerTarget(stored.answer)
+    results._answer = StoredAnswer(stored.answer, find_output)
+    results._answered_by = StoredAnswerTarget(stored.answer)
     try:
-        results.answered_by = target = find_output(stored.answer.output)
+        results._answered_by = target = find_output(stored.answer.output)
     except UsageError:  # ``Results.output`` will say so, if anybody asks
         return None
     return target

@@ -4,7 +4,7 @@ import html
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar, cast, overload
 
 from toolshape._families.receive import ending_of
@@ -310,20 +310,6 @@ def _unchecked(call: Call) -> Iterator[ResponseWarning]:
         yield ResponseWarning("pattern_not_checked", "", message)
 
 
-_OWN = frozenset(
-    {
-        "answer",
-        "answered_by",
-        "answers",
-        "assistant",
-        "controls",
-        "is_plain",
-        "unknown_is_secret",
-        "waiting",
-    }
-)
-
-
 class Results(Sequence[Result]):
     """The results of every call in one response, in call order; falsy if the response called no tool.
 
@@ -332,59 +318,54 @@ class Results(Sequence[Result]):
     ``finish`` says why the response ended, in words that are the same for all providers; ``finish_raw`` is the
     provider's own word.
 
-    ``calls`` holds the calls, and ``assistant`` the assistant's messages, unchanged. Pickled results keep the answers
-    that existed when they were pickled.
+    ``calls`` holds the calls. Pickled results keep the answers that existed when they were pickled.
     """
 
     __module__ = "toolshape"
 
-    # ``plan_calls`` sets the attributes directly; a constructor cost 2.9 % of a scalar dispatch. ``answers`` has
-    # ``None`` for a call that is not answered yet. ``waiting`` holds the calls that may run, as long as there are no
-    # ``controls``. The ``controls`` exist once calls are approved, denied, edited, named, checked by a ledger, or
+    # ``plan_calls`` sets the attributes directly; a constructor cost 2.9 % of a scalar dispatch. ``_answers`` has
+    # ``None`` for a call that is not answered yet. ``_waiting`` holds the calls that may run, as long as there are no
+    # ``_controls``. The ``_controls`` exist once calls are approved, denied, edited, named, checked by a ledger, or
     # observed.
-    # ``is_plain`` tells whether all calls can run without a prior check.
-    # ``answer`` and ``answered_by``, the target that read it, are set only if the response holds an answer.
-    # ``unknown_is_secret`` tells whether a call of an unknown tool is there, and may hold a secret.
+    # ``_is_plain`` tells whether all calls can run without a prior check.
+    # ``_answer`` and ``_answered_by``, the target that read it, are set only if the response holds an answer.
+    # ``_unknown_is_secret`` tells whether a call of an unknown tool is there, and may hold a secret.
     # ``_response`` is the response as it came, ``Streamed`` or ``Kept``; see ``keep_response``.
     __slots__ = (
+        "_answer",
+        "_answered_by",
+        "_answers",
+        "_assistant",
+        "_controls",
+        "_is_plain",
         "_response",
-        "answer",
-        "answered_by",
-        "answers",
-        "assistant",
+        "_unknown_is_secret",
+        "_waiting",
         "calls",
-        "controls",
         "finish",
         "finish_raw",
-        "is_plain",
         "provider",
-        "unknown_is_secret",
-        "waiting",
     )
-    answer: Answer[Any] | StoredAnswer
-    answered_by: Any
-    unknown_is_secret: bool
+    _answer: Answer[Any] | StoredAnswer
+    _answered_by: Any
+    _unknown_is_secret: bool
     calls: list[Call]
-    answers: list[Result | None]
-    waiting: Sequence[Entry]
-    controls: Controls | None
-    is_plain: bool
-    assistant: Sequence[WireMessage]
+    _answers: list[Result | None]
+    _waiting: Sequence[Entry]
+    _controls: Controls | None
+    _is_plain: bool
+    _assistant: Sequence[WireMessage]
     provider: Provider
     finish: Finish | None
     finish_raw: str | None
 
     def __len__(self) -> int:
-        return len(self.answers)
-
-    def __dir__(self) -> list[str]:
-        """Return the names that a page documents; the others belong to the modules that run the calls."""
-        return [name for name in super().__dir__() if name not in _OWN]
+        return len(self._answers)
 
     def __iter__(self) -> Iterator[Result]:
         return (
             answer or self._placeholder_result(position)
-            for position, answer in enumerate(self.answers)
+            for position, answer in enumerate(self._answers)
         )
 
     @overload
@@ -394,12 +375,12 @@ class Results(Sequence[Result]):
     def __getitem__(self, index: int | slice) -> Result | list[Result]:
         if isinstance(index, slice):
             return list(self)[index]
-        return self.answers[index] or self._placeholder_result(range(len(self.answers))[index])
+        return self._answers[index] or self._placeholder_result(range(len(self._answers))[index])
 
     def _placeholder_result(self, position: int) -> Result:
         call = self.calls[position]
         code: CallErrorCode = "cancelled"
-        controls = self.controls
+        controls = self._controls
         if controls is not None and position in controls.states:
             state, entry = controls.states[position], controls.entries.get(position)
             code = (
@@ -411,7 +392,7 @@ class Results(Sequence[Result]):
                 if state == "elsewhere"
                 else "cancelled"
             )
-        elif (entry := ready_at(self.waiting, position)) is not None:
+        elif (entry := ready_at(self._waiting, position)) is not None:
             code = "not_run"
         text = "unknown" if code == "unknown_outcome" else ""
         error = CallError(code, tool=call.wire_name, text=text)
@@ -423,11 +404,11 @@ class Results(Sequence[Result]):
     @property
     def pending(self) -> tuple[PendingCall, ...]:
         """The calls that wait for approval, in call order; see ``Plan.approve``."""
-        if self.controls is None:
+        if self._controls is None:
             return ()
         pending = []
-        for position in self.controls.pending:
-            call, entry = self.calls[position], self.controls.entries.get(position)
+        for position in self._controls.pending:
+            call, entry = self.calls[position], self._controls.entries.get(position)
             if entry is None:  # pickled
                 arguments = (
                     None if call.reader is None else call.reader.received(call.arguments_raw)
@@ -443,7 +424,7 @@ class Results(Sequence[Result]):
         Raises:
             UsageError: A call waits for approval.
         """
-        pending_positions = self.controls.pending if self.controls is not None else ()
+        pending_positions = self._controls.pending if self._controls is not None else ()
         if pending_positions:
             names = ", ".join(
                 f"{call.name} ({call.id})"
@@ -461,10 +442,10 @@ class Results(Sequence[Result]):
         slots["_response"] = Kept(
             self.usage, ending_of_results(self)
         )  # a client's object may hold connections
-        if "answer" in slots:  # the target holds functions
-            slots["answer"] = self.output
-            slots["answered_by"] = StoredAnswerTarget(self.answered_by.stored(slots["answer"]))
-        return None, {**slots, "waiting": [entry[:1] for entry in self.waiting]}
+        if "_answer" in slots:  # the target holds functions
+            slots["_answer"] = self.output
+            slots["_answered_by"] = StoredAnswerTarget(self._answered_by.stored(slots["_answer"]))
+        return None, {**slots, "_waiting": [entry[:1] for entry in self._waiting]}
 
     def __repr__(self) -> str:
         shown = [repr(result) for result in self[:_MOST_SHOWN]]
@@ -489,9 +470,9 @@ class Results(Sequence[Result]):
         It is true if the response called tools, no call waits for a decision, and nothing waits for the app. It is also
         true if the model's turn is not over; ``finish`` is then ``"continue"``.
         """
-        if not self.answers:
+        if not self._answers:
             return self.finish == "continue"
-        if self.controls is not None and self.controls.pending:
+        if self._controls is not None and self._controls.pending:
             return False
         return not self.waits_for_app
 
@@ -516,7 +497,7 @@ class Results(Sequence[Result]):
         Raises:
             UsageError: A call waits for approval.
         """
-        answers: Any = self.answers
+        answers: Any = self._answers
         if not answers:
             return []
         if None in answers:
@@ -532,15 +513,15 @@ class Results(Sequence[Result]):
             UsageError: The turn was restored, and this process does not know its output, or cannot restore the answer
                 exactly. Everything else of the turn can be used.
         """
-        held: Any = getattr(self, "answer", None)
+        held: Any = getattr(self, "_answer", None)
         if not isinstance(held, StoredAnswer):
             return cast("Answer[Any] | None", held)
         answer = _restored_answer(self, held)
         if answer.error is None:
             target = held.find(held.state.output)
             answer.value = target.restored_value(held.state)
-            self.answered_by = target
-        self.answer = answer
+            self._answered_by = target
+        self._answer = answer
         return answer
 
     @property
@@ -548,8 +529,8 @@ class Results(Sequence[Result]):
         """What needs attention in the response, although it could be read; see ``ResponseWarning``."""
         find_warnings = self.provider.response.left_calls
         found: tuple[ResponseWarning, ...] = ()
-        if find_warnings is not None and self.assistant:
-            found = find_warnings(self.assistant[-1], self.provider.name)
+        if find_warnings is not None and self._assistant:
+            found = find_warnings(self._assistant[-1], self.provider.name)
         ending = ending_of_results(self)
         found += ending.warnings
         if ending.error is not None:
@@ -602,31 +583,31 @@ class Results(Sequence[Result]):
         """
         answer = peek_answer(self)
         feedback = [] if answer is None else answer.feedback
-        return [*make_sendable(self.assistant), *self.messages, *feedback]
+        return [*make_sendable(self._assistant), *self.messages, *feedback]
 
 
 def may_hold_secret(results: Results, call: Call) -> bool:
     """Whether a call may hold a secret; a call of an unknown tool may be meant for any that takes one."""
     if call.reader is not None:
         return call.reader.has_secrets
-    return call.name is None and getattr(results, "unknown_is_secret", False)
+    return call.name is None and getattr(results, "_unknown_is_secret", False)
 
 
 def peek_answer(results: Results) -> Answer[Any] | None:
     """Return the answer; if it is restored and was not asked for yet, without its value."""
-    held: Any = getattr(results, "answer", None)
+    held: Any = getattr(results, "_answer", None)
     return _restored_answer(results, held) if isinstance(held, StoredAnswer) else held
 
 
 def _restored_answer(results: Results, held: StoredAnswer) -> Answer[Any]:
     stored = held.state
     calls = [(call.id, call.wire_name, call.arguments_raw, call.raw) for call in results.calls]
-    reading = [*results.assistant], calls, results.finish_raw, frozenset[int](), False
+    reading = [*results._assistant], calls, results.finish_raw, frozenset[int](), False
     tool = None if stored.call is None else results.calls[stored.call].wire_name
     answer: Answer[Any] = Answer(
         results.provider,
         reading,
-        list(results.assistant),
+        list(results._assistant),
         tool,
         results,
         is_secret=stored.is_secret,
@@ -679,6 +660,14 @@ keep_response: Callable[[Results, Any], None] = vars(Results)["_response"].__set
 """Keeps the response beside its results, so ``usage`` and ``warnings`` can be read when somebody asks."""
 
 
+answers_of: Callable[[Results], list[Result | None]] = attrgetter("_answers")
+"""Returns the answers so far; ``None`` for a call that is not answered yet."""
+assistant_of: Callable[[Results], Sequence[WireMessage]] = attrgetter("_assistant")
+"""Returns the assistant's messages, unchanged."""
+controls_of: Callable[[Results], Controls | None] = attrgetter("_controls")
+"""Returns the states of the calls, if there are any."""
+
+
 def response_of_results(results: Results) -> Any:
     """Return the response as it came, or what a stream made of it; ``None`` for results without one."""
     kept = getattr(results, "_response", None)
@@ -700,6 +689,6 @@ def _is_empty(results: Results) -> bool:
     """Whether the assistant's messages hold no text that a person or a program would read."""
     output = results.provider.output
     if output is None:
-        return not any(visible_text(message) for message in results.assistant)
-    answer = output.answer(results.assistant)
+        return not any(visible_text(message) for message in results._assistant)
+    answer = output.answer(results._assistant)
     return not (answer.text or answer.refusal)

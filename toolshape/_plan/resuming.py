@@ -79,7 +79,7 @@ async def resume(given: Resumption, steps: Steps) -> Results:
         adopt(results)
         await _write_denials(under_ledger, denials, steps)
         await _run(results, given, steps)
-        has_finished = not results.pending and None not in results.answers
+        has_finished = not results.pending and None not in results._answers
     finally:  # the ledger has the result of each call that has run, even if the token is released
         if has_finished:
             await try_write(steps, lambda: under_ledger.ledger.finish(identity, owner, "{}"))

@@ -46,12 +46,12 @@ def run_unshared(
     results: Results, inject: Mapping[str, Any], limit: int | None, on_progress: OnProgress | None
 ) -> Results:
     """Run all calls of a plan that no other thread uses."""
-    if results.is_plain and limit is None:
+    if results._is_plain and limit is None:
         run_calls(results, None, state.claim_whole(results), inject, None, on_progress)
         return results
     ready = claim_calls(results, None, inject, limit, is_async=False)
     with state.open_run(results, ready):
-        run_calls(results, results.controls, ready, inject, limit, on_progress)
+        run_calls(results, results._controls, ready, inject, limit, on_progress)
     return results
 
 
@@ -68,12 +68,12 @@ def run_calls(  # noqa: C901, PLR0912 - a function for each step would cost a tw
     Raises:
         UsageError: A tool is async, and an event loop is running.
     """
-    if not results.is_plain and not isinstance(ready, Stage) and is_mixed(ready):
+    if not results._is_plain and not isinstance(ready, Stage) and is_mixed(ready):
         for number, stage in enumerate(groups := group_stages(ready)):
             with release_on_error(results, calls_after(groups, number)):
                 run_calls(results, controls, stage, inject, limit, on_progress)
         return
-    answers = results.answers
+    answers = results._answers
     for entry in ready:
         position, call, handler, model, coercions = entry
         if handler.is_indirect:
@@ -112,7 +112,7 @@ def run_calls(  # noqa: C901, PLR0912 - a function for each step would cost a tw
             answers[position] = answer
         else:
             state.answer(results, position, answer)
-    if not results.is_plain and (last_entries := [entry for entry in ready if entry[2].runs_last]):
+    if not results._is_plain and (last_entries := [entry for entry in ready if entry[2].runs_last]):
         _run_last(results, controls, last_entries, inject, limit, on_progress)
 
 
@@ -168,9 +168,9 @@ async def arun_unshared(
         UsageError: No event loop of asyncio is running, or a call cannot run with these options. No call was run.
     """
     loop_check()()
-    waiting_entries = results.waiting
+    waiting_entries = results._waiting
     if limit is None and (
-        results.is_plain or (len(waiting_entries) == 1 and waiting_entries[0][2].is_plain_async)
+        results._is_plain or (len(waiting_entries) == 1 and waiting_entries[0][2].is_plain_async)
     ):
         ready = state.claim_whole(results)
         if len(ready) != 1:
@@ -182,7 +182,7 @@ async def arun_unshared(
         return results
     ready = claim_calls(results, None, inject, limit, is_async=True)
     with state.open_run(results, ready):
-        await arun_calls(results, results.controls, ready, inject, limit, on_progress)
+        await arun_calls(results, results._controls, ready, inject, limit, on_progress)
     return results
 
 
@@ -248,9 +248,9 @@ async def run_in_this_task(
     Raises:
         CancelledError: The tool or a caller cancelled the task. ``results`` still has a result for each call.
     """
-    controls = results.controls
+    controls = results._controls
     if controls is None:
-        check_runnable(results.waiting, inject, is_async=True)
+        check_runnable(results._waiting, inject, is_async=True)
         ready = state.claim_whole(results)
         if ready:
             await _answer(results, None, ready[0], inject, None, on_progress)
@@ -359,7 +359,7 @@ async def _answer(
         else:
             answer = successful_result(call, handler, coercions, value, elapsed)
     if controls is None:
-        results.answers[position] = answer
+        results._answers[position] = answer
     else:
         state.answer(results, position, answer)
 

@@ -37,7 +37,7 @@ def snapshot(results: Results, decided: Mapping[int, State] | None = None) -> Pl
         decided: The states that count instead, by position. ``None`` leaves out what was decided: each call is then as
             the model wrote it.
     """
-    now, controls = state.moment(results), results.controls
+    now, controls = state.moment(results), results._controls
     calls = tuple(
         replace(
             _call_state(now, position, decided),
@@ -53,7 +53,7 @@ def snapshot(results: Results, decided: Mapping[int, State] | None = None) -> Pl
         finish_raw=None if results.finish_raw is None else str(results.finish_raw),
         scope=getattr(controls, "scope", None),
         unnamed=getattr(controls, "unnamed", None),
-        assistant=tuple(map(to_plain_json, results.assistant)),
+        assistant=tuple(map(to_plain_json, results._assistant)),
         answer=_answer_state(results),
         is_stale=getattr(controls, "is_stale", False),
     )
@@ -67,12 +67,12 @@ def _strictness(now: Moment) -> Strictness:
 
 
 def _answer_state(results: Results) -> AnswerState | None:
-    answer = getattr(results, "answer", None)
+    answer = getattr(results, "_answer", None)
     if answer is None:
         return None
     if isinstance(answer, StoredAnswer):
         return answer.state
-    stored: AnswerState = results.answered_by.stored(answer)
+    stored: AnswerState = results._answered_by.stored(answer)
     return stored
 
 

@@ -23,7 +23,7 @@ elsewhere   The call had begun when the turn was stored: somebody may still run 
 =========== =====================================================================================================
 
 Most plans are made by ``dispatch``, run once by the thread that made them, and need no controls. Such a plan has no
-``Controls``: its calls are ready as long as ``results.waiting`` holds them, and a run claims all of them by taking this
+``Controls``: its calls are ready as long as ``results._waiting`` holds them, and a run claims all of them by taking this
 list. When a caller first decides on a call, selects calls, uses a ledger or observes the plan, ``controls_of`` makes
 the ``Controls`` from the list. From then on, the ``Controls`` hold the state of each call, under one lock.
 """
@@ -107,16 +107,16 @@ _BECOMING = (
 
 def controls_of(results: Results) -> Controls:
     """Return the controls of results; make them if there are none yet."""
-    controls: Controls | None = results.controls
+    controls: Controls | None = results._controls
     if controls is not None:
         return controls
     with _BECOMING:
-        controls = results.controls
+        controls = results._controls
         if controls is None:
             controls = Controls()
-            for entry in results.waiting:
+            for entry in results._waiting:
                 _add_entry(controls, entry, "ready")
-            results.controls, results.waiting = controls, ()
+            results._controls, results._waiting = controls, ()
     return controls
 
 
@@ -128,13 +128,13 @@ def _add_entry(controls: Controls, entry: Entry, state: State) -> None:
 
 def state_of(results: Results, position: int) -> State:
     """Return the state of a call; without controls, a claimed call is ``running`` until it is answered."""
-    controls: Controls | None = results.controls
+    controls: Controls | None = results._controls
     if controls is not None and position in controls.states:
         state: State = controls.states[position]
         return state
-    if results.answers[position] is not None:
+    if results._answers[position] is not None:
         return "answered"
-    return "ready" if ready_at(results.waiting, position) is not None else "running"
+    return "ready" if ready_at(results._waiting, position) is not None else "running"
 
 
 def move(controls: Controls, position: int, event: Event) -> State:
@@ -186,10 +186,10 @@ def moment(results: Results) -> Moment:
     ``waiting`` is copied before the answers.
     """
     with _BECOMING:  # meanwhile the plan gets no controls
-        controls: Controls | None = results.controls
+        controls: Controls | None = results._controls
         if controls is None:
-            entries = {entry[0]: entry for entry in results.waiting}
-            answers = list(results.answers)
+            entries = {entry[0]: entry for entry in results._waiting}
+            answers = list(results._answers)
             states: list[State] = [
                 "ready" if position in entries else "running" for position in range(len(answers))
             ]
@@ -198,7 +198,7 @@ def moment(results: Results) -> Moment:
                     states[position] = "answered"
             return Moment(results.calls, answers, states, entries, results.calls)
     with controls.lock:
-        answers = list(results.answers)
+        answers = list(results._answers)
         states = [
             controls.states.get(position, "running" if answer is None else "answered")
             for position, answer in enumerate(answers)
@@ -268,7 +268,7 @@ def settle_elsewhere(
 
     A harmless call is ready again; any other is answered by ``unknown``. Calls that a run does not name stay.
     """
-    controls = results.controls
+    controls = results._controls
     if controls is None:
         return
     with controls.lock:
@@ -277,14 +277,14 @@ def settle_elsewhere(
                 move(controls, entry[0], "return")
             else:
                 move(controls, entry[0], "lose")
-                results.answers[entry[0]] = unknown(entry)
+                results._answers[entry[0]] = unknown(entry)
 
 
 def claimable(results: Results) -> list[Entry]:
     """Return the entries of the calls that may run, in call order."""
-    controls: Controls | None = results.controls
+    controls: Controls | None = results._controls
     if controls is None:
-        return list(results.waiting)
+        return list(results._waiting)
     with controls.lock:
         return entries_in(controls, *_CLAIMABLE)
 
@@ -298,12 +298,12 @@ def claimable_at(results: Results, position: int) -> Entry | None:
 
 def claim(results: Results, wanted: Iterable[Entry]) -> list[Entry]:
     """Claim calls for one run, except calls that were claimed, answered or edited meanwhile."""
-    controls: Controls | None = results.controls
+    controls: Controls | None = results._controls
     if controls is None:
         with _BECOMING:
-            if results.controls is None:
-                waiting_entries, results.waiting = (
-                    results.waiting,
+            if results._controls is None:
+                waiting_entries, results._waiting = (
+                    results._waiting,
                     (),
                 )  # a plan without controls is claimed as a whole
                 return list(waiting_entries)
@@ -321,7 +321,7 @@ def claim(results: Results, wanted: Iterable[Entry]) -> list[Entry]:
 
 def claim_whole(results: Results) -> Sequence[Entry]:
     """Claim all calls of a plan that no other thread uses; this takes no lock."""
-    waiting_entries, results.waiting = results.waiting, ()
+    waiting_entries, results._waiting = results._waiting, ()
     return waiting_entries
 
 
@@ -331,9 +331,9 @@ def give_back(results: Results, entries: Iterable[Entry]) -> None:
     In a plan with controls, ``open_run`` releases each call by its state.
     """
     with _BECOMING:
-        controls: Controls | None = results.controls
+        controls: Controls | None = results._controls
         if controls is None:
-            results.waiting = sorted([*results.waiting, *entries], key=lambda entry: entry[0])
+            results._waiting = sorted([*results._waiting, *entries], key=lambda entry: entry[0])
             return
     with controls.lock:
         for entry in entries:
@@ -348,7 +348,7 @@ def open_run(results: Results, claimed: Sequence[Entry]) -> Generator[None]:
     A call that has not begun may be claimed again; a call that has begun is cancelled. The plan cannot be paused while
     a run is open. The last run to end notifies the plan's observer.
     """
-    controls: Controls | None = results.controls
+    controls: Controls | None = results._controls
     if controls is None:
         yield
         return
@@ -379,7 +379,7 @@ def notify_observer(results: Results) -> None:
 
     The observer receives the results, and whether it was notified about the plan before.
     """
-    controls: Controls | None = results.controls
+    controls: Controls | None = results._controls
     if controls is None or controls.observer is None:
         return
     with controls.lock:
@@ -423,11 +423,11 @@ def answer(results: Results, position: int, result: Result) -> None:
     If the ledger could not be asked, the call gets no result: it has not run, and may be claimed again. A call whose
     result was recorded when its run was broken off keeps it.
     """
-    controls: Controls | None = results.controls
+    controls: Controls | None = results._controls
     if (
         controls is None or position not in controls.states
     ):  # the plan got its controls while this call ran
-        results.answers[position] = result
+        results._answers[position] = result
         return
     code = None if result.error is None else result.error.code
     with controls.lock:
@@ -435,12 +435,12 @@ def answer(results: Results, position: int, result: Result) -> None:
         if (before == "asking" and code == "not_run") or before == "answered":
             return
         move(controls, position, "lose" if code == "unknown_outcome" else "answer")
-        results.answers[position] = result
+        results._answers[position] = result
 
 
 def record(results: Results, position: int, result: Result) -> None:
     """Record the result of a claimed call that was answered without running its tool."""
-    controls: Controls | None = results.controls
+    controls: Controls | None = results._controls
     if controls is not None and position in controls.states:
         begin(controls, position)
     answer(results, position, result)
@@ -458,7 +458,7 @@ def hold(results: Results, entries: Iterable[Entry]) -> None:
 
 def unasked_entries(results: Results) -> list[Entry]:
     """Return the pending calls whose approval rule has not been asked yet."""
-    controls: Controls | None = results.controls
+    controls: Controls | None = results._controls
     if controls is None or not controls.unasked:
         return []
     with controls.lock:
@@ -499,7 +499,7 @@ def deny(results: Results, denied: Iterable[tuple[Entry, Result]]) -> None:
         for entry, result in denied:
             if _is_undecided(controls, entry):
                 move(controls, entry[0], "deny")
-                results.answers[entry[0]] = result
+                results._answers[entry[0]] = result
 
 
 def answer_known(results: Results, entry: Entry, result: Result) -> None:
@@ -509,7 +509,7 @@ def answer_known(results: Results, entry: Entry, result: Result) -> None:
     with controls.lock:
         if _is_undecided(controls, entry):
             move(controls, entry[0], "lose" if is_unknown else "answer")
-            results.answers[entry[0]] = result
+            results._answers[entry[0]] = result
 
 
 def replace(results: Results, old: Entry, new: Entry, *, must_wait: bool) -> bool:
@@ -539,7 +539,7 @@ def _is_undecided(controls: Controls, entry: Entry) -> bool:
 
 def call_as_written(results: Results, position: int) -> Call:
     """Return a call as the model wrote it, before any edit."""
-    controls: Controls | None = results.controls
+    controls: Controls | None = results._controls
     return (
         results.calls[position]
         if controls is None
@@ -615,15 +615,15 @@ def restore_controls(
                 controls.approvals.add(entry[0])
     controls.as_written.update(written)
     controls.unasked.update(unasked)
-    results.controls, results.waiting = controls, ()
+    results._controls, results._waiting = controls, ()
     return controls
 
 
 def every_entry(results: Results) -> list[Entry]:
     """Return the entries of all validated calls, in call order, in any state."""
-    controls: Controls | None = results.controls
+    controls: Controls | None = results._controls
     return (
-        list(results.waiting)
+        list(results._waiting)
         if controls is None
         else [controls.entries[position] for position in sorted(controls.entries)]
     )

@@ -33,6 +33,7 @@ from pydantic_core import from_json
 
 from toolshape._families.names import ProviderName
 from toolshape._plan.approval import Decision
+from toolshape._plan.results import answers_of
 from toolshape._records.calls import Strictness
 from toolshape._records.errors import ToolError, UsageError
 from toolshape._records.parts import File, Image, Part, Text
@@ -215,7 +216,7 @@ async def _run_call(
     if is_changed and not context.tool_call_approved:
         call = call._replace(arguments=arguments)
     plan = bridged.plan(call)
-    if is_changed and context.tool_call_approved and plan.results.answers[0] is None:
+    if is_changed and context.tool_call_approved and answers_of(plan.results)[0] is None:
         # The ledger identifies the call by the model's arguments, so the change is applied as an edit.
         to_canonical = getattr(plan.calls[0].reader, "back", None)
         apply_decision(

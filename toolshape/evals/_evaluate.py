@@ -29,7 +29,7 @@ from toolshape._plan import state
 from toolshape._plan.outcomes import failed_result, successful_result
 from toolshape._plan.plan import Plan
 from toolshape._plan.planning import plan_calls
-from toolshape._plan.results import Results
+from toolshape._plan.results import Results, assistant_of
 from toolshape._records.calls import JsonObject, Strictness
 from toolshape._records.errors import ResponseError, UsageError, did_you_mean
 from toolshape._records.result import add_usage
@@ -270,7 +270,7 @@ def _with_evidence(
 def _text_of(results: Results) -> str:
     origin = Origin(provider=results.provider.name)
     messages = response_messages(
-        results.provider, results.assistant, results.calls, results.finish, origin, ()
+        results.provider, assistant_of(results), results.calls, results.finish, origin, ()
     )
     return "".join(message.text for message in messages)
 

@@ -39,7 +39,7 @@ from toolshape._function.calling.failures import hide_error
 from toolshape._plan import state
 from toolshape._plan.ledger_store import LedgerStore, check_ledger
 from toolshape._plan.plan import Plan
-from toolshape._plan.results import Results
+from toolshape._plan.results import Results, controls_of
 from toolshape._plan.running import run_in_this_task
 from toolshape._records.calls import JsonObject, WireCall
 from toolshape._records.context import Progress
@@ -343,7 +343,7 @@ class _Serving:
         """If a client's revision has no subscriptions, notify the client of changes while it is connected."""
         if context.protocol_version not in _SUBSCRIBED:
             end_notifications = self._changes.joined(context.session)
-            context.session._connection.exit_stack.callback(end_notifications)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - mcp 2.3 has no public hook for the end of a connection
+            context.session._connection.exit_stack.callback(end_notifications)  # noqa: SLF001 - mcp 2.3 has no public hook for the end of a connection
 
     async def answered(
         self, context: ServerRequestContext[Any, Any], params: CallToolRequestParams
@@ -364,7 +364,7 @@ class _Serving:
             ):
                 results = await self._resume(context, bound, params)
             else:
-                if plan.results.controls is not None and plan.pending:
+                if controls_of(plan.results) is not None and plan.pending:
                     question = await approving.request_approval(plan, context, self._sealing)
                     if question is not None:
                         return question

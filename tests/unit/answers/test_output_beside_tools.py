@@ -140,7 +140,7 @@ def test_a_turn_answers_what_is_wrong(provider):
     assert results.output.error.code == "invalid_answer"
     turn = json.dumps(results.turn, default=str)
     assert WRONG in turn
-    assert len(results.turn) == len(results.assistant) + 1
+    assert len(results.turn) == len(results._assistant) + 1
     assert results.output.turn == results.turn
     if is_call(provider):
         assert not results.ok

@@ -426,7 +426,7 @@ def test_a_turn_that_goes_on_with_what_the_assistant_said_before():
         )
     again = Conversation.from_json(chat.to_json(), tools)
     again.approve("c1")
-    assert again.plan().results.assistant == [call]
+    assert again.plan().results._assistant == [call]
     again.deny("c1")
     assert [message.role for message in again] == ["user", "assistant", "assistant", "tool"]
 

@@ -57,9 +57,9 @@ def test_the_table_is_the_rule():
 
 
 STATE = {
-    "answers",
-    "waiting",
-    "controls",
+    "_answers",
+    "_waiting",
+    "_controls",
     "states",
     "in_state",
     "entries",
@@ -70,8 +70,8 @@ STATE = {
 # Besides the module of states: where results are made, where the inner loop of a plan without controls writes what it has
 # measured, and where a plan is made of a stored turn, or its answer is read, before anybody has its results.
 WRITERS = {
-    ("_plan.planning", "answers"), ("_plan.planning", "waiting"), ("_plan.planning", "controls"), ("_plan.running", "answers"),
-    ("_plan.restore", "answers"), ("_answers.target", "answers"),
+    ("_plan.planning", "_answers"), ("_plan.planning", "_waiting"), ("_plan.planning", "_controls"), ("_plan.running", "_answers"),
+    ("_plan.restore", "_answers"), ("_answers.target", "_answers"),
 }  # fmt: skip
 
 
@@ -136,7 +136,7 @@ def test_a_plan_gets_controls_when_somebody_decides():
     """Until then its calls are in one list, which a run takes away."""
     done = []
     plan = make(done, asks=False).bind("openai").plan(ask(1, 2))
-    assert plan.results.controls is None
+    assert plan.results._controls is None
     assert [state.state_of(plan.results, at) for at in (0, 1)] == ["ready", "ready"]
     plan.run(only=["call_0"])
     assert [state.state_of(plan.results, at) for at in (0, 1)] == ["answered", "ready"]

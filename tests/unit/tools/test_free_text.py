@@ -364,7 +364,7 @@ def test_a_stream_of_chat_completions_brings_plain_text() -> None:
     collector.feed(fragment(finish="tool_calls"))
     results = collector.plan().run()
     assert [result.value for result in results] == ["LS -L", 2]
-    assert results.assistant[0]["tool_calls"][0] == chat_call("shell", "ls -l")
+    assert results._assistant[0]["tool_calls"][0] == chat_call("shell", "ls -l")
 
 
 # --- histories
@@ -452,10 +452,10 @@ def test_a_custom_call_under_a_name_that_was_not_sent() -> None:
     made = Registry([tool(shell.function, name="my.shell", free_text=True)])
     results = made.dispatch(chat(chat_call("my.shell", "ls")), provider="openai")
     assert results[0].value == "LS"
-    assert results.assistant[0]["tool_calls"] == [chat_call("my_shell", "ls")]
+    assert results._assistant[0]["tool_calls"] == [chat_call("my_shell", "ls")]
     assert [row.rule for row in results[0].coercions] == ["tool_name"]
     flat = made.dispatch(response("my.shell", "ls"))
-    assert (flat.assistant[0]["name"], flat.assistant[0]["input"]) == ("my_shell", "ls")
+    assert (flat._assistant[0]["name"], flat._assistant[0]["input"]) == ("my_shell", "ls")
 
 
 def test_an_edit_and_a_ledger_take_plain_text(tmp_path: Path) -> None:

@@ -440,7 +440,7 @@ def with_id(raw: JsonObject, call_id: str | None) -> JsonObject | None:
 
 
 _ONE_ID_A_CALL = history_rules(
-    "HKUDS/nanobot#3943, 2026: OpenAI answers 400, duplicate value for tool_call_id",
+    "HKUDS/nanobot#3943, 2026-05; agno-agi/agno#5116, 2025: a 400 for two results of one id",
     "duplicate_id",
     pattern=IN_ONE_MESSAGE,
 )
