@@ -17,6 +17,7 @@ from toolshape._plan.results import (
     ending_of_results,
     keep_response,
     response_of_results,
+    warnings_of_response,
 )
 from toolshape._records.calls import EARLY, Call, Finish, new_record, plain_text
 from toolshape._records.errors import CallError, ResponseError
@@ -161,7 +162,7 @@ def _may_cut_off(finish: Finish | None, arguments: Any) -> bool:
 
 def _log_warnings(results: Results) -> None:
     """Log what a program that does not read ``warnings`` would miss, but not what every program meets."""
-    for warning in results.warnings:
+    for warning in warnings_of_response(results):
         if warning.rule in _NOT_LOGGED:
             continue
         import logging  # noqa: PLC0415 - only warnings need it

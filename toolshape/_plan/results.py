@@ -527,21 +527,8 @@ class Results(Sequence[Result]):
     @property
     def warnings(self) -> tuple[ResponseWarning, ...]:
         """What needs attention in the response, although it could be read; see ``ResponseWarning``."""
-        find_warnings = self.provider.response.left_calls
-        found: tuple[ResponseWarning, ...] = ()
-        if find_warnings is not None and self._assistant:
-            found = find_warnings(self._assistant[-1], self.provider.name)
-        ending = ending_of_results(self)
-        found += ending.warnings
-        if ending.error is not None:
-            found += (ResponseWarning("provider_error", "", ending.error or _ERROR),)
-        if self.finish == "length" and not self.calls:
-            found += (ResponseWarning("cut_at_length", "", _CUT_AT_LENGTH),)
-        if isinstance(getattr(self, "_response", None), Streamed) and self.finish_raw is None:
-            found += (ResponseWarning("no_end", "", _NO_END),)
-        elif not (found or self.calls) and self.finish in _ANSWERED and _is_empty(self):
-            found += (ResponseWarning("empty_answer", "", _EMPTY_ANSWER),)
-        return (*found, *(warning for call in self.calls for warning in _unchecked(call)))
+        unchecked = (warning for call in self.calls for warning in _unchecked(call))
+        return (*warnings_of_response(self), *unchecked)
 
     @property
     def usage(self) -> Usage | None:
@@ -668,6 +655,11 @@ controls_of: Callable[[Results], Controls | None] = attrgetter("_controls")
 """Returns the states of the calls, if there are any."""
 
 
+def answer_target_of(results: Any) -> Any:
+    """Return the target that read the answer; ``None`` if the response holds no answer, or could not be read."""
+    return getattr(results, "_answered_by", None)
+
+
 def response_of_results(results: Results) -> Any:
     """Return the response as it came, or what a stream made of it; ``None`` for results without one."""
     kept = getattr(results, "_response", None)
@@ -683,6 +675,23 @@ def ending_of_results(results: Results) -> Ending:
         return kept.ending
     response = response_of_results(results)
     return NO_ENDING if response is None else ending_of(results.provider, response)
+
+
+def warnings_of_response(results: Results) -> tuple[ResponseWarning, ...]:
+    """Return the warnings of a response, without those about the arguments of its calls, which must be read again."""
+    find_left_calls, ending = results.provider.response.left_calls, ending_of_results(results)
+    found = ending.warnings
+    if find_left_calls is not None and results._assistant:
+        found = (*find_left_calls(results._assistant[-1], results.provider.name), *found)
+    if ending.error is not None:
+        found += (ResponseWarning("provider_error", "", ending.error or _ERROR),)
+    if results.finish == "length" and not results.calls:
+        found += (ResponseWarning("cut_at_length", "", _CUT_AT_LENGTH),)
+    if isinstance(getattr(results, "_response", None), Streamed) and results.finish_raw is None:
+        found += (ResponseWarning("no_end", "", _NO_END),)
+    elif not (found or results.calls) and results.finish in _ANSWERED and _is_empty(results):
+        found += (ResponseWarning("empty_answer", "", _EMPTY_ANSWER),)
+    return found
 
 
 def _is_empty(results: Results) -> bool:

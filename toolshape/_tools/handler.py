@@ -312,10 +312,13 @@ def _runs_alone(effects: frozenset[str], default_effect: DefaultEffect) -> bool:
 
 
 def _length(arguments: Any) -> int:
-    """Return the length of arguments as JSON."""
-    return len(
-        arguments if isinstance(arguments, (str, bytes)) else json.dumps(arguments, default=str)
-    )
+    """Return the length of arguments as JSON; 0 if they are no JSON, or nested so deeply that no tool takes them."""
+    if isinstance(arguments, (str, bytes)):
+        return len(arguments)
+    try:
+        return len(json.dumps(arguments, default=str))
+    except (ValueError, RecursionError):
+        return 0
 
 
 class Handlers:

@@ -9,7 +9,7 @@ from toolshape._bound.bound import Bound, ObservedResponse, bound_tools_of
 from toolshape._families.wire.bodies import member, model_name, parse_body, to_plain_json
 from toolshape._plan import state
 from toolshape._plan.plan_state import StoredAnswerTarget
-from toolshape._plan.results import Answer, Results, peek_answer
+from toolshape._plan.results import Answer, Results, answer_target_of, peek_answer
 from toolshape._records.calls import Call, JsonObject
 from toolshape._records.errors import ResponseError
 from toolshape._records.result import Result
@@ -108,7 +108,7 @@ def _answer_of(
     bound: Bound, outcome: Results | ResponseError, redact: Sequence[Pattern]
 ) -> _Answer | None:
     """Return what is hidden in the answer: of the results, which may be a restored turn's, or else of the bound output."""
-    target = getattr(outcome, "answered_by", None) or bound_tools_of(bound).answer
+    target = answer_target_of(outcome) or bound_tools_of(bound).answer
     if target is None:
         return None
     if isinstance(
