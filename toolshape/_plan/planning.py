@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from toolshape._records.result import Result
 
 _NOT_LOGGED = frozenset({"cut_at_length", "empty_answer", "no_end"})
+_QUOTING = frozenset({"malformed_call", "provider_error"})  # may quote what the model wrote
+_HIDDEN_WORDS = "its words are not shown here, because a tool takes a secret"
 _LONGEST_ERROR = 300  # characters of the provider's words in an error; its body has them all
 _MOST_HINTS = 10  # the most hints for unknown names in one response
 
@@ -100,7 +102,7 @@ def plan_calls(  # noqa: C901 - the path of a call
     )  # fmt: skip
     keep_response(results, response)
     if finish != "tool_calls" or not calls:
-        ready = _look_at_the_end(results, ready)
+        ready = _look_at_the_end(results, ready, handlers)
     elif provider.response.left_calls is not None and assistant and assistant[-1].get("content"):
         _log_warnings(results)
     if not is_plain or handlers.answer is not None:
@@ -108,10 +110,11 @@ def plan_calls(  # noqa: C901 - the path of a call
     return results
 
 
-def _look_at_the_end(results: Results, ready: "list[Ready]") -> "list[Ready]":
+def _look_at_the_end(results: Results, ready: "list[Ready]", handlers: Handlers) -> "list[Ready]":
     """Look at a response that did not end for its calls, and return the calls that may run.
 
-    Calls beside an error are not run: what the model would have said of them is not known.
+    Calls beside an error are not run: what the model would have said of them is not known. The provider's words may
+    quote what the model wrote, so where a tool takes a secret they stand in the body of the error only.
 
     Raises:
         ResponseError: The response holds no calls, and the provider ended it with an error.
@@ -122,7 +125,8 @@ def _look_at_the_end(results: Results, ready: "list[Ready]") -> "list[Ready]":
         error = f"the provider ended the response with {results.finish_raw}"
     if not results.calls:
         if error is not None:
-            message = f"the provider ended the response with an error: {error[:_LONGEST_ERROR]}"
+            said = _HIDDEN_WORDS if handlers.may_hold_secrets else error[:_LONGEST_ERROR]
+            message = f"the provider ended the response with an error: {said}"
             raise ResponseError(message, body=response_of_results(results))
         results.finish = ending.finish or results.finish
     elif error is not None:
@@ -131,7 +135,7 @@ def _look_at_the_end(results: Results, ready: "list[Ready]") -> "list[Ready]":
             refusal = CallError("not_run", tool=call.wire_name, text=reason)
             results._answers[position] = error_result(call, refusal)
         results._waiting = ready = []
-    _log_warnings(results)
+    _log_warnings(results, is_secret=handlers.may_hold_secrets)
     return ready
 
 
@@ -160,11 +164,13 @@ def _may_cut_off(finish: Finish | None, arguments: Any) -> bool:
     return finish in EARLY and (finish == "length" or is_text)
 
 
-def _log_warnings(results: Results) -> None:
+def _log_warnings(results: Results, *, is_secret: bool = False) -> None:
     """Log what a program that does not read ``warnings`` would miss, but not what every program meets."""
     for warning in warnings_of_response(results):
         if warning.rule in _NOT_LOGGED:
             continue
         import logging  # noqa: PLC0415 - only warnings need it
 
-        logging.getLogger("toolshape").warning("%s: %s", warning.rule, warning.message)
+        is_quoted = is_secret and warning.rule in _QUOTING
+        message = _HIDDEN_WORDS if is_quoted else warning.message
+        logging.getLogger("toolshape").warning("%s: %s", warning.rule, message)

@@ -6,6 +6,7 @@ import pickle
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from toolshape import Conversation, Registry, ResponseError, tool
 
@@ -472,3 +473,26 @@ def test_numbers_that_are_none_are_ignored():
             {**event, "sequence_number": number(at)} for at, event in enumerate(numbered_life())
         ]
         assert read_alike(events)[:2] == (["Bonn", "Bonn"], "abc")
+
+
+def test_words_that_may_quote_a_secret_are_in_no_log_and_no_message(caplog):
+    """Of a tool that takes one; they stay in the warning and in the error's body, which the app asked for."""
+
+    @tool
+    def login(password: SecretStr) -> str:
+        """Log in."""
+        return "done"
+
+    bound = Registry([login]).bind("groq")
+    quoted = "<function=login>hunter2</function>"
+    body = completion({}, error={"message": "tool_use_failed", "failed_generation": quoted})
+    with caplog.at_level(logging.WARNING, "toolshape"), pytest.raises(ResponseError) as caught:
+        bound.dispatch(body)
+    assert "hunter2" not in str(caught.value)
+    assert caught.value.body == body
+    malformed = candidate(finishReason="MALFORMED_FUNCTION_CALL", finishMessage="print(hunter2)")
+    with caplog.at_level(logging.WARNING, "toolshape"):
+        results = Registry([login]).bind("gemini").dispatch(malformed)
+    assert "hunter2" in results.warnings[0].message
+    assert "malformed_call: its words are not shown" in caplog.text
+    assert "hunter2" not in caplog.text

@@ -12,9 +12,8 @@ from toolshape._records.calls import Finish
 from toolshape._records.result import ResponseWarning, WaitingItem
 from toolshape._records.shown import escape_invisible
 
-_LONGEST_WORDS = (
-    2_000  # characters of what a provider says; a call that it could not read may stand in it
-)
+# Characters of what a provider says; a call that it could not read may stand in it.
+_LONGEST_WORDS = 2_000
 
 
 class Ending(NamedTuple):
@@ -91,7 +90,7 @@ def waits(items: Iterable[WaitingItem]) -> tuple[ResponseWarning, ...]:
     return tuple(
         ResponseWarning(
             "waits_for_app", "",
-            f"the model waits for the app: {item.kind} ({item.id}) is no call of a tool here; answer it with the "
+            f"the model waits for the app: {item.kind} ({escape_invisible(item.id)}) is no call of a tool here; answer it with the "
             "provider's own message, then ask again (results.waits_for_app holds it)",
         )
         for item in items

@@ -10,9 +10,8 @@ from pydantic_core import to_json
 from toolshape._families.wire.bodies import to_plain_json
 from toolshape._records.calls import JsonObject, WireCall
 
-_sorted_json = json.JSONEncoder(
-    sort_keys=True, default=str
-).encode  # one encoder: json.dumps makes one for each text
+# One encoder, because ``json.dumps`` makes one for each text.
+_sorted_json = json.JSONEncoder(sort_keys=True, default=str).encode
 _LENGTH = 9  # Mistral accepts only ids of nine letters and digits; every other provider accepts such ids too
 
 

@@ -15,10 +15,8 @@ _MARK = re.compile(r'["{}\[\]]|\\(?:.|\Z)', re.DOTALL)
 WRAPPERS = frozenset({"payload", "chunk", "data"})
 """The keys under which an SDK or an event stream wraps an event; a dict with none of them is an event."""
 _DEEPEST_WRAPPED = 20
-_MOST_EARLY, _MOST_SEEN = (
-    2,
-    32,
-)  # events that wait for one that is missing; events that are known again
+# Events that wait for one that is missing, and events that are known again.
+_MOST_EARLY, _MOST_SEEN = 2, 32
 
 
 class Decoder:
