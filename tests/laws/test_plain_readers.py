@@ -120,6 +120,63 @@ def test_the_usual_body_is_plain(name):
     assert check(name, json.loads(FAMILIES[name](CALLS[0])))
 
 
+USE = {"type": "tool_use", "id": "c1", "name": "weather", "input": {"city": "Bonn"}}
+ITEM = {
+    "type": "function_call",
+    "call_id": "c1",
+    "name": "weather",
+    "arguments": "{}",
+    "status": "completed",
+}
+ODD: list[tuple[str, Any]] = [
+    (
+        "anthropic",
+        {
+            "type": "message",
+            "stop_reason": "tool_use",
+            "content": [{"type": "server_tool_use", "id": "s", "name": "search", "input": "half"}, USE],
+        },
+    ),
+    (
+        "openai_responses",
+        {
+            "object": "response",
+            "status": "completed",
+            "output": [ITEM, {"type": "custom_tool_call", "call_id": "c2", "name": "now", "input": "x"}],
+        },
+    ),
+    (
+        "openai_responses",
+        {
+            "object": "response",
+            "status": "completed",
+            "output": [{"type": "message", "content": []}, {"type": "unknown", "parsed_arguments": 1}, ITEM],
+        },
+    ),
+    (
+        "bedrock",
+        {
+            "stopReason": "tool_use",
+            "output": {
+                "message": {
+                    "role": "assistant",
+                    "content": [
+                        {"toolUse": {"toolUseId": "s", "name": "search", "input": {}, "type": "server_tool_use"}},
+                        {"toolUse": {"toolUseId": "c1", "name": "weather", "input": {}}},
+                    ],
+                }
+            },
+        },
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "body"), ODD)
+def test_what_the_plain_case_does_not_know_it_leaves_to_the_other(name, body):
+    """What a server ran itself, text in place of arguments, calls of another kind, items that a request refuses."""
+    assert not check(name, body)
+
+
 BOUND = {
     name: Registry([tool(name=each)(lambda **given: "done") for each in ("weather", "now")]).bind(
         name.replace("_", "-")
@@ -156,7 +213,11 @@ def test_a_body_that_was_changed_is_read_or_told(name, seed):
 @given(seed=st.integers(0, 2**32))
 def test_events_that_only_add_are_merged_alike(seed):
     """Texts and arguments in pieces, changed here and there: the response and the text are those of the other way."""
-    module, chance = READERS["openai"], random.Random(seed)
+    check_events(random.Random(seed))
+
+
+def check_events(chance: random.Random) -> None:
+    module = READERS["openai"]
     calls = chance.choice(CALLS)
     lines = list(rendering.STREAMS["openai"](calls, rendering.pieces(calls, chance)))
     events = [

@@ -180,7 +180,11 @@ def _adds_only(body: JsonObject, event: JsonObject) -> bool:
         [(key, value)] = choice["delta"].items()
         message = body["choices"][0]["message"]
         is_over = choice["finish_reason"] is not None or choice["index"] != 0
-        if is_over or (not _SILENT.isdisjoint(event) and any(map(event.get, _SILENT))):
+        if (
+            is_over
+            or "error" in choice
+            or (not _SILENT.isdisjoint(event) and any(map(event.get, _SILENT)))
+        ):
             return False
         if key == "content":
             holder, name, piece = message, key, value
@@ -319,23 +323,31 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
         places["placeholder"] = len(calls) - 1 if function.get("arguments") == "{}" else -1
         return
     call = calls[position]
-    call["id"] = call.get("id") or call_id
+    if call_id and not call.get("id"):
+        call["id"] = call_id
     if index is not None:  # later fragments with this index and no id belong to this call
         places[index] = position
     written = _written_part(call)
     if kind == "names":
         append_text(written, "name", function["name"])
     written["name"] = written["name"] or function.get("name") or ""
-    arguments_key = _arguments_key(call)
-    text = function.get(arguments_key)
-    if isinstance(text, str) and isinstance(written[arguments_key], str):
-        # A bridge to Gemini begins a call with a placeholder (microsoft/autogen#7549, 2026-04); a model that writes "{}"
-        # twice does not begin with its name.
-        if places.get("placeholder") == position and text.lstrip().startswith("{"):
-            written[arguments_key] = ""
-        if text:
-            places["placeholder"] = -1
-        append_text(written, arguments_key, text)
+    _add_arguments(places, position, call, function.get(_arguments_key(call)))
+
+
+def _add_arguments(places: dict[Any, int], position: int, call: JsonObject, text: Any) -> None:
+    """Append a piece to the arguments of a call, unless it is no text.
+
+    A bridge to Gemini begins a call with the placeholder "{}" (microsoft/autogen#7549, 2026-04), which what follows
+    replaces; a model that itself writes "{}" twice does not begin with its name.
+    """
+    written, key = _written_part(call), _arguments_key(call)
+    if not (isinstance(text, str) and isinstance(written[key], str)):
+        return
+    if places.get("placeholder") == position and text.lstrip().startswith("{"):
+        written[key] = ""
+    if text:
+        places["placeholder"] = -1
+    append_text(written, key, text)
 
 
 def _position_of(

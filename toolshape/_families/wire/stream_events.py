@@ -142,8 +142,6 @@ class Numbered:
         # An event that is early waits, because the one before it may only be late; once one was lost for good, each
         # further event would wait for nothing.
         self._waiting[number] = event
-        if self._waits and number > self._next and len(self._waiting) <= _MOST_EARLY:
-            return []
         ready: list[Any] = []
         while self._waiting:
             first = min(self._waiting)
