@@ -408,10 +408,15 @@ class Bound:
             context: What validators of arguments read as ``info.context``; it is never stored.
         """
 
-        def observe_stream(results: Results, pieces: Sequence[Any], has_ended: bool) -> None:
+        def observe_stream(
+            outcome: Results | ResponseError, pieces: Sequence[Any], has_ended: bool
+        ) -> None:
             stream: Literal["ended", "open"] = "ended" if has_ended else "open"
+            if isinstance(outcome, ResponseError):
+                show_to_observers(self, ObservedResponse(pieces, outcome, stream))
+                return
             state.observe(
-                results,
+                outcome,
                 lambda done, was_told: show_to_observers(
                     self, ObservedResponse(pieces, done, stream, continues=was_told)
                 ),

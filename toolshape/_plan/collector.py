@@ -18,8 +18,8 @@ from toolshape._records.calls import Call, JsonObject, WireCall
 from toolshape._records.errors import ResponseError
 from toolshape._tools.handler import Handlers
 
-ObserveStream: TypeAlias = Callable[[Results, Sequence[Any], bool], None]
-"""Receives the results of a stream, its pieces as they were fed, and whether the stream has ended."""
+ObserveStream: TypeAlias = Callable[[Results | ResponseError, Sequence[Any], bool], None]
+"""Receives the results of a stream, or its error, its pieces as they were fed, and whether the stream has ended."""
 
 
 class Collector:
@@ -170,12 +170,13 @@ class Collector:
         ends_in_call = (
             ends_in_call and len(calls) - 1 in cut_positions
         )  # a complete call cannot be cut off
-        results = plan_calls(
-            self._provider,
-            (assistant, calls, finish, cut_positions, ends_in_call),
-            self._handlers,
-            Streamed(self._response),
-        )
+        reading = assistant, calls, finish, cut_positions, ends_in_call
+        try:
+            results = plan_calls(self._provider, reading, self._handlers, Streamed(self._response))
+        except ResponseError as error:
+            if self._observe is not None:
+                self._observe(error, tuple(self._fed), self._is_closed)
+            raise
         if self._observe is not None:
             self._observe(results, tuple(self._fed), self._is_closed)
         return Plan(results)

@@ -9,6 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from toolshape import Conversation, Registry, ResponseError, tool
+from toolshape.trace import record_to, replay
 
 RAN: list[str] = []
 
@@ -496,3 +497,22 @@ def test_words_that_may_quote_a_secret_are_in_no_log_and_no_message(caplog):
     assert "hunter2" in results.warnings[0].message
     assert "malformed_call: its words are not shown" in caplog.text
     assert "hunter2" not in caplog.text
+
+
+def test_a_stream_that_ended_with_an_error_is_in_the_trace(tmp_path):
+    """As its body would be: what fails in production is what is looked for there."""
+    path = tmp_path / "trace.jsonl"
+    tools = Registry([weather])
+    tools.observe(record_to(path))
+    with pytest.raises(ResponseError):
+        tools.bind("openai").dispatch(completion({}, error={"message": "down"}))
+    collector = tools.bind("openai").collector()
+    for event in (chunk({"content": "hi"}), {"error": {"message": "down"}}):
+        collector.feed(event)
+    collector.close()
+    with pytest.raises(ResponseError):
+        collector.plan()
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [line["outcome"] for line in lines] == [[], []]
+    assert all("down" in line["error"] for line in lines)
+    assert not replay(path, tools).changes
