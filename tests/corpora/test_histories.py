@@ -120,8 +120,8 @@ def _conversation(row, request, provider):
             spoken = conversation.tools.bind(provider).plan(response_of(row)).results
         except ResponseError:  # a stream, which tests/corpora/test_streams.py reads
             spoken = None
-        if spoken is not None and spoken.assistant:
-            conversation.read(list(spoken.assistant), provider, model=row["model"])
+        if spoken is not None and spoken._assistant:
+            conversation.read(list(spoken._assistant), provider, model=row["model"])
             if (
                 row.get("next_request_tool_results")
                 and conversation.messages[-1].role == "assistant"
