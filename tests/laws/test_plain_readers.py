@@ -34,7 +34,7 @@ JUNK = [
 ]  # fmt: skip
 KEYS = [
     "id", "type", "role", "error", "status", "parsed_arguments", "willContinue", "will_continue", "promptFeedback",
-    "function_call", "choices", "content", "caller", "thoughtSignature", "index",
+    "function_call", "choices", "content", "caller", "thoughtSignature", "index", "prompt_feedback",
 ]  # fmt: skip
 
 

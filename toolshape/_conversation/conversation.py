@@ -749,7 +749,8 @@ class Conversation:
     def _asked_providers(self) -> Iterator[Provider]:
         """Yield each provider that was sent a request, the latest request first, those of another process last.
 
-        A provider that is a package's or the app's own may be unknown in this process: only ``provider=`` can name it.
+        A provider that is a package's or the app's own may be unknown in this process: only
+        ``provider=`` can name it.
         """
         for bound in reversed(self._sent.values()):
             yield bound.provider

@@ -56,10 +56,15 @@ def body_of(response: Any, *providers: Provider) -> Any:
 
 
 def ending_of(provider: Provider, response: Any) -> Ending:
-    """Return how a response ended, where its calls and its text do not say it."""
+    """Return how a response ended, where its calls and its text do not say it.
+
+    ``response`` may also be the assistant's messages of a turn that was restored, which is all that
+    is left of it.
+    """
     try:
-        body = to_plain_json(body_of(response, provider))
-        return provider.response.ending(body) if isinstance(body, dict) else NO_ENDING
+        if type(response) is not dict:
+            response = to_plain_json(body_of(response, provider))
+        return provider.response.ending(response)
     except Exception:  # a body that could be read may hold anything beside what was read
         return NO_ENDING
 

@@ -156,11 +156,12 @@ class Collector:
     def plan(self) -> Plan:
         """Return the calls so far, validated and not run; see ``Bound.plan``.
 
-        If the provider ended the stream with an error, its calls are not run. What ``feed`` returned before is yours.
+        If the provider ended the stream with an error, its calls are not run. What ``feed``
+        returned before is yours.
 
         Raises:
-            ResponseError: No part of a response has arrived. Or the stream ended with an error, and without calls;
-                ``text`` holds what came before.
+            ResponseError: No part of a response has arrived. Or the stream ended with an error, and
+                without calls; ``text`` holds what came before.
         """
         self._read_waiting_events()
         if not self._response or not recognised(self._provider, self._response):

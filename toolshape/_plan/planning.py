@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from toolshape._families.wire.ending import NO_ENDING, Ending
 from toolshape._families.wire.ids import made_up_id, sendable_id
 from toolshape._families.wire.provider import Provider, Read
 from toolshape._function.calling.failures import validation_error
@@ -17,7 +18,7 @@ from toolshape._plan.results import (
     ending_of_results,
     keep_response,
     response_of_results,
-    warnings_of_response,
+    urgent_warnings,
 )
 from toolshape._records.calls import EARLY, Call, Finish, new_record, plain_text
 from toolshape._records.errors import CallError, ResponseError
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from toolshape._plan.claims import Ready
     from toolshape._records.result import Result
 
-_NOT_LOGGED = frozenset({"cut_at_length", "empty_answer", "no_end"})
 _QUOTING = frozenset({"malformed_call", "provider_error"})  # may quote what the model wrote
 _HIDDEN_WORDS = "its words are not shown here, because a tool takes a secret"
 _LONGEST_ERROR = 300  # characters of the provider's words in an error; its body has them all
@@ -104,7 +104,7 @@ def plan_calls(  # noqa: C901 - the path of a call
     if finish != "tool_calls" or not calls:
         ready = _look_at_the_end(results, ready, handlers)
     elif provider.response.left_calls is not None and assistant and assistant[-1].get("content"):
-        _log_warnings(results)
+        _log_warnings(results, NO_ENDING, handlers)
     if not is_plain or handlers.answer is not None:
         _settle(results, handlers, ready)
     return results
@@ -113,16 +113,15 @@ def plan_calls(  # noqa: C901 - the path of a call
 def _look_at_the_end(results: Results, ready: "list[Ready]", handlers: Handlers) -> "list[Ready]":
     """Look at a response that did not end for its calls, and return the calls that may run.
 
-    Calls beside an error are not run: what the model would have said of them is not known. The provider's words may
-    quote what the model wrote, so where a tool takes a secret they stand in the body of the error only.
+    Calls beside an error are not run: what the model would have said of them is not known. The
+    provider's words may quote what the model wrote, so where a tool takes a secret they stand in
+    the body of the error only.
 
     Raises:
         ResponseError: The response holds no calls, and the provider ended it with an error.
     """
     ending = ending_of_results(results)
     error = ending.error
-    if error is None and results.finish == "error" and not ending.warnings:
-        error = f"the provider ended the response with {results.finish_raw}"
     if not results.calls:
         if error is not None:
             said = _HIDDEN_WORDS if handlers.may_hold_secrets else error[:_LONGEST_ERROR]
@@ -135,7 +134,7 @@ def _look_at_the_end(results: Results, ready: "list[Ready]", handlers: Handlers)
             refusal = CallError("not_run", tool=call.wire_name, text=reason)
             results._answers[position] = error_result(call, refusal)
         results._waiting = ready = []
-    _log_warnings(results, is_secret=handlers.may_hold_secrets)
+    _log_warnings(results, ending, handlers)
     return ready
 
 
@@ -164,13 +163,11 @@ def _may_cut_off(finish: Finish | None, arguments: Any) -> bool:
     return finish in EARLY and (finish == "length" or is_text)
 
 
-def _log_warnings(results: Results, *, is_secret: bool = False) -> None:
+def _log_warnings(results: Results, ending: Ending, handlers: Handlers) -> None:
     """Log what a program that does not read ``warnings`` would miss, but not what every program meets."""
-    for warning in warnings_of_response(results):
-        if warning.rule in _NOT_LOGGED:
-            continue
+    for warning in urgent_warnings(results, ending):
         import logging  # noqa: PLC0415 - only warnings need it
 
-        is_quoted = is_secret and warning.rule in _QUOTING
-        message = _HIDDEN_WORDS if is_quoted else warning.message
+        is_hidden = warning.rule in _QUOTING and handlers.may_hold_secrets
+        message = _HIDDEN_WORDS if is_hidden else warning.message
         logging.getLogger("toolshape").warning("%s: %s", warning.rule, message)

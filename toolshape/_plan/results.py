@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar, 
 from toolshape._families.receive import ending_of
 from toolshape._families.wire.bodies import parse_body
 from toolshape._families.wire.content import visible_text
-from toolshape._families.wire.ending import NO_ENDING, Ending
+from toolshape._families.wire.ending import Ending
 from toolshape._families.wire.provider import Provider
 from toolshape._plan.plan_state import AnswerState, StoredAnswerTarget
 from toolshape._plan.resolve import resolve_call
@@ -56,7 +56,6 @@ _ANSWERED = frozenset({"stop", "tool_calls", "other", None})
 _EMPTY_ANSWER = (
     "the response holds neither text nor a call: ask the model again, or for more tokens"
 )
-_ERROR = "the provider ended the response with an error, so its calls were not run"
 _NO_END = "no end of the stream has arrived: its last text may be cut off"
 _CUT_AT_LENGTH = "the response ended at its length limit without a call: ask for more tokens, or ask the model to go on"
 
@@ -323,14 +322,14 @@ class Results(Sequence[Result]):
 
     __module__ = "toolshape"
 
-    # ``plan_calls`` sets the attributes directly; a constructor cost 2.9 % of a scalar dispatch. ``_answers`` has
-    # ``None`` for a call that is not answered yet. ``_waiting`` holds the calls that may run, as long as there are no
-    # ``_controls``. The ``_controls`` exist once calls are approved, denied, edited, named, checked by a ledger, or
-    # observed.
-    # ``_is_plain`` tells whether all calls can run without a prior check.
-    # ``_answer`` and ``_answered_by``, the target that read it, are set only if the response holds an answer.
-    # ``_unknown_is_secret`` tells whether a call of an unknown tool is there, and may hold a secret.
-    # ``_response`` is the response as it came, ``Streamed`` or ``Kept``; see ``keep_response``.
+    # ``plan_calls`` sets the attributes directly; a constructor cost 2.9 % of a scalar dispatch.
+    # ``_answers`` has ``None`` for a call that is not answered yet. ``_waiting`` holds the calls
+    # that may run, as long as there are no ``_controls``. The ``_controls`` exist once calls are
+    # approved, denied, edited, named, checked by a ledger, or observed. ``_is_plain`` tells whether
+    # all calls can run without a prior check. ``_answer`` and ``_answered_by``, the target that
+    # read it, are set only if the response holds an answer. ``_unknown_is_secret`` tells whether a
+    # call of an unknown tool is there, and may hold a secret. ``_response`` is the response as it
+    # came, ``Streamed`` or ``Kept``; see ``keep_response``.
     __slots__ = (
         "_answer",
         "_answered_by",
@@ -467,8 +466,8 @@ class Results(Sequence[Result]):
     def goes_on(self) -> bool:
         """Whether to ask the provider again now.
 
-        It is true if the response called tools, no call waits for a decision, and nothing waits for the app. It is also
-        true if the model's turn is not over; ``finish`` is then ``"continue"``.
+        It is true if the response called tools, no call waits for a decision, and nothing waits for
+        the app. It is also true if the model's turn is not over; ``finish`` is then ``"continue"``.
         """
         if not self._answers:
             return self.finish == "continue"
@@ -480,8 +479,8 @@ class Results(Sequence[Result]):
     def waits_for_app(self) -> tuple[WaitingItem, ...]:
         """The items of the response that the app must answer, and that are no calls of its tools.
 
-        They are approvals of a server's own tools, and calls of computers and shells. Answer them with the provider's
-        messages, after ``turn``, and ask again.
+        They are approvals of a server's own tools, and calls of computers and shells. Answer them
+        with the provider's messages, after ``turn``, and ask again.
         """
         return ending_of_results(self).waiting
 
@@ -527,8 +526,8 @@ class Results(Sequence[Result]):
     @property
     def warnings(self) -> tuple[ResponseWarning, ...]:
         """What needs attention in the response, although it could be read; see ``ResponseWarning``."""
-        unchecked = (warning for call in self.calls for warning in _unchecked(call))
-        return (*warnings_of_response(self), *unchecked)
+        urgent = urgent_warnings(self, ending_of_results(self))
+        return (*urgent, *_quiet_warnings(self, is_told=bool(urgent)))
 
     @property
     def usage(self) -> Usage | None:
@@ -669,29 +668,44 @@ def response_of_results(results: Results) -> Any:
 
 
 def ending_of_results(results: Results) -> Ending:
-    """Return how the response ended, where its calls and its text do not say it."""
+    """Return how the response ended, where its calls and its text do not say it.
+
+    Of a turn that was restored, only the assistant's messages are left; they hold the items that
+    wait for the app.
+    """
     kept = getattr(results, "_response", None)
     if isinstance(kept, Kept):
         return kept.ending
     response = response_of_results(results)
-    return NO_ENDING if response is None else ending_of(results.provider, response)
+    if response is None:
+        response = list(results._assistant)
+    ending = ending_of(results.provider, response)
+    if results.finish == "error" and ending.error is None and not ending.warnings:
+        error = f"the provider ended the response with {results.finish_raw}"
+        return ending._replace(error=error)
+    return ending
 
 
-def warnings_of_response(results: Results) -> tuple[ResponseWarning, ...]:
-    """Return the warnings of a response, without those about the arguments of its calls, which must be read again."""
-    find_left_calls, ending = results.provider.response.left_calls, ending_of_results(results)
-    found = ending.warnings
+def urgent_warnings(results: Results, ending: Ending) -> tuple[ResponseWarning, ...]:
+    """Return the warnings of a response that a program must not miss, and which are therefore logged."""
+    find_left_calls, found = results.provider.response.left_calls, ending.warnings
     if find_left_calls is not None and results._assistant:
         found = (*find_left_calls(results._assistant[-1], results.provider.name), *found)
     if ending.error is not None:
-        found += (ResponseWarning("provider_error", "", ending.error or _ERROR),)
-    if results.finish == "length" and not results.calls:
-        found += (ResponseWarning("cut_at_length", "", _CUT_AT_LENGTH),)
-    if isinstance(getattr(results, "_response", None), Streamed) and results.finish_raw is None:
-        found += (ResponseWarning("no_end", "", _NO_END),)
-    elif not (found or results.calls) and results.finish in _ANSWERED and _is_empty(results):
-        found += (ResponseWarning("empty_answer", "", _EMPTY_ANSWER),)
+        found += (ResponseWarning("provider_error", "", ending.error),)
     return found
+
+
+def _quiet_warnings(results: Results, *, is_told: bool) -> Iterator[ResponseWarning]:
+    """Yield the warnings that every app meets; ``is_told`` says that there are others."""
+    if results.finish == "length" and not results.calls:
+        yield ResponseWarning("cut_at_length", "", _CUT_AT_LENGTH)
+    if isinstance(getattr(results, "_response", None), Streamed) and results.finish_raw is None:
+        yield ResponseWarning("no_end", "", _NO_END)
+    elif not (is_told or results.calls) and results.finish in _ANSWERED and _is_empty(results):
+        yield ResponseWarning("empty_answer", "", _EMPTY_ANSWER)
+    for call in results.calls:
+        yield from _unchecked(call)
 
 
 def _is_empty(results: Results) -> bool:

@@ -22,10 +22,11 @@ elsewhere   The call had begun when the turn was stored: somebody may still run 
             one, a person decides.
 =========== =====================================================================================================
 
-Most plans are made by ``dispatch``, run once by the thread that made them, and need no controls. Such a plan has no
-``Controls``: its calls are ready as long as ``results._waiting`` holds them, and a run claims all of them by taking this
-list. When a caller first decides on a call, selects calls, uses a ledger or observes the plan, ``controls_of`` makes
-the ``Controls`` from the list. From then on, the ``Controls`` hold the state of each call, under one lock.
+Most plans are made by ``dispatch``, run once by the thread that made them, and need no controls.
+Such a plan has no ``Controls``: its calls are ready as long as ``results._waiting`` holds them, and
+a run claims all of them by taking this list. When a caller first decides on a call, selects calls,
+uses a ledger or observes the plan, ``controls_of`` makes the ``Controls`` from the list. From then
+on, the ``Controls`` hold the state of each call, under one lock.
 """
 
 import contextlib

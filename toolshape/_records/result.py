@@ -151,8 +151,8 @@ def _add_counts(counts: Iterable[int | None]) -> int | None:
 class WaitingItem(NamedTuple):
     """An item of a response that the app must answer, and that is no call of a tool here.
 
-    ``kind`` is the provider's word, such as ``mcp_approval_request`` or ``computer_call``; ``id`` is the id that the
-    answer names; ``item`` is the item as it came.
+    ``kind`` is the provider's word, such as ``mcp_approval_request`` or ``computer_call``; ``id``
+    is the id that the answer names; ``item`` is the item as it came.
     """
 
     kind: str
@@ -180,8 +180,9 @@ class ResponseWarning(NamedTuple):
     - ``pattern_not_checked``: A text in a call is so long that matching it against a pattern of the tool's definition may
       take too long. The call was accepted without that. The message names the tool, the path and the pattern.
 
-    A warning of a response that did not end with calls is also logged, because a program that does not read it may take
-    the response for an answer; ``cut_at_length``, ``empty_answer`` and ``no_end`` are not, which every app meets.
+    A warning of a response that did not end with calls is also logged, because a program that does
+    not read it may take the response for an answer; ``cut_at_length``, ``empty_answer`` and
+    ``no_end`` are not, which every app meets.
     """
 
     rule: Literal[

@@ -109,9 +109,8 @@ class _PayloadReader:
             if type(value) is dict:
                 return value
         elif not self.takes_text and (text := plain_text(arguments)) is not None:
-            value = (
-                text  # a call of an ordinary tool in the form for free text can only hold JSON text
-            )
+            # A call of an ordinary tool in the form for free text can only hold JSON text.
+            value = text
         if isinstance(value, str) and "json_text" in self.rules:
             is_meant = value.strip() in ("", "null") or value.lstrip()[0] in "{["
             inner = self.parsed(value) if is_meant or "repair_json" in self.rules else value

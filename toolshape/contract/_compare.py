@@ -174,7 +174,8 @@ class Change(NamedTuple):
 def _values_on_one_line(before: Any, after: Any) -> tuple[str, str]:
     """Return both values on one line; of two texts of which one is long, the words from the first to the last difference.
 
-    A long description is changed in its middle as easily as at its end, and whoever decides must see the change.
+    A long description is changed in its middle as easily as at its end, and whoever decides must
+    see the change.
     """
     if not (isinstance(before, str) and isinstance(after, str)):
         return _on_one_line(before), _on_one_line(after)

@@ -16,8 +16,9 @@ OnChange: TypeAlias = Literal["refuse"] | Callable[[Diff], bool | Awaitable[bool
 def changes_since(lock: Contract, tool: Tool[..., Any]) -> Diff:
     """Return how one tool differs from what a lock says of its name.
 
-    A name that is not in the lock is the change ``tool_added``; it is never taken for another tool that was renamed.
-    What providers are sent is not compared: it is this library's, and changes with its versions.
+    A name that is not in the lock is the change ``tool_added``; it is never taken for another tool
+    that was renamed. What providers are sent is not compared: it is this library's, and changes
+    with its versions.
 
     Args:
         lock: The contract.

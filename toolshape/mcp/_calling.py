@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from typing import Any
 
 import anyio
@@ -35,7 +35,7 @@ class Connection:
         self._closing = asyncio.Event()
         self._is_lost = False
         self._outputs: dict[str, JsonSchema] = {}
-        self._refused: dict[str, str] = {}
+        self._admitted: Collection[str] | None = None
         self._checks: dict[str, tuple[JsonSchema, Callable[[str, bool], None]]] = {}
         self._opened: asyncio.Future[None] = self._loop.create_future()
         self._held = asyncio.ensure_future(self._hold())
@@ -71,9 +71,9 @@ class Connection:
         """Set the output schemas for the validation of results, keyed by the server's own tool names."""
         self._outputs = outputs
 
-    def refuse(self, reasons: dict[str, str]) -> None:
-        """Set the tools that no call may reach, by the server's own names, with the reason of each."""
-        self._refused = reasons
+    def admit(self, names: Collection[str]) -> None:
+        """Set the only tools that a call may reach, by the server's own names; at first, every tool is admitted."""
+        self._admitted = names
 
     async def _check_result(self, name: str, result: CallToolResult) -> None:
         """Validate a result against the output schema that the server listed, in bounded time.
@@ -191,12 +191,15 @@ class Connection:
         """Send a call to the server, and return its result.
 
         Raises:
-            ToolError: The server did not answer, or did not return a valid result for this tool. Or the tool is refused.
+            ToolError: The server did not answer, or did not return a valid result for this tool. Or
+                the tool is refused.
         """
         if not self.is_open:
             raise self._lost_error(name)
-        if (reason := self._refused.get(name)) is not None:
-            raise ToolError(f"{name} was not called: {reason}")
+        if self._admitted is not None and name not in self._admitted:
+            raise ToolError(
+                f"{name} was not called: the server offers it in another form than the app has agreed to"
+            )
 
         async def tell(progress: float, total: float | None, message: str | None) -> None:
             context.progress(progress, total, message or "")

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import shlex
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -85,19 +85,21 @@ def connect(
         closed: Whether the objects inside the arguments have no further fields; see ``Tool.from_definition``.
         defaults: Whether a field that a model leaves out is sent with the default in the server's schema. The server
             has its own defaults, so this is rarely needed.
-        lock: What the tools were when somebody looked at them: a ``Contract``, or the path of a lock file, which
-            ``toolshape lock --mcp`` writes. A tool of which only more calls are accepted than before is taken. A tool
-            that changed otherwise, in its words, too, is left out, and so is a tool that the lock does not have. The
-            log says why, with a call that breaks. If the list changes later, it is held against the same lock, and
-            calls of a tool that is refused then do not reach the server, from whatever registry they come.
-        on_change: What decides on such a tool: ``"refuse"``, or a function, which may be async, that takes the tool's
-            ``Diff`` and returns whether to take the tool as it is now. It is asked once for each form of a tool.
+        lock: What the tools were when somebody looked at them: a ``Contract``, or the path of a
+            lock file, which ``toolshape lock --mcp`` writes. A tool of which only more calls are
+            accepted than before is taken. A tool that changed otherwise, in its words, too, is left
+            out, and so is a tool that the lock does not have. The log says why, with a call that
+            breaks. If the list changes later, it is held against the same lock, and calls of a tool
+            that is refused then do not reach the server, from whatever registry they come.
+        on_change: What decides on such a tool: ``"refuse"``, or a function, which may be async,
+            that takes the tool's ``Diff`` and returns whether to take the tool as it is now. It is
+            asked once for each form of a tool.
         **options: The options of ``tool``, applied to all tools: ``approve``, ``timeout``, ``untrusted``, ``effects``,
             etc.
 
     Raises:
-        UsageError: The server or an option is invalid, the lock cannot be read, or the server lists an entry that is not
-            a tool. The SDK then rejects the whole list.
+        UsageError: The server or an option is invalid, the lock cannot be read, or the server lists
+            an entry that is not a tool. The SDK then rejects the whole list.
         Exception: No server answers, or the server does not speak MCP. The SDK chooses the class of the error.
     """
     given_prefix: Any = prefix
@@ -318,15 +320,29 @@ class _TakingIn:
             own_names.setdefault(tool.name, listed.name)
             if (schema := record_of(tool).output.schema) is not None:
                 outputs.setdefault(listed.name, schema)
-        refused = {} if self._pins is None else await self._pins.refused(by_name.values())
+        taken: Collection[str] = by_name
+        if self._pins is not None:
+            taken = await self._pinned(self._pins, by_name, own_names)
         self.connection.expect(outputs)
-        self.connection.refuse({own_names[name]: why for name, why in refused.items()})
         self._listed = current_list
         tools = self._without_meeting_names(
-            [tool for name, tool in by_name.items() if name not in refused]
+            [tool for name, tool in by_name.items() if name in taken]
         )
         self._kept = frozenset(tool.name for tool in tools)
         return tools
+
+    async def _pinned(
+        self, pins: "Pins", tools: Mapping[str, Tool[..., Any]], own_names: Mapping[str, str]
+    ) -> Collection[str]:
+        """Return the names of the tools that are taken, and let no call reach another tool of the server.
+
+        Nor does a call reach a tool that somebody is still deciding on, because the server has
+        changed it already.
+        """
+        self.connection.admit({own_names[name] for name in pins.known(tools.values())})
+        taken = await pins.taken(tools.values())
+        self.connection.admit({own_names[name] for name in taken})
+        return taken
 
     def _without_meeting_names(self, tools: list[Tool[..., Any]]) -> list[Tool[..., Any]]:
         """Leave out the newer of two tools whose names are sent in one form; the older one has a finding."""

@@ -15,8 +15,6 @@ from toolshape._tools.tool import Tool
 from toolshape.contract import Contract, Diff, load_lock
 from toolshape.contract._offered import OnChange, changes_since, is_harmless
 
-_CHANGED = "the server offers it in another form than the app has agreed to"
-
 
 class Pins:
     """A lock, what decides on a tool that differs from it, and the decisions so far."""
@@ -32,12 +30,21 @@ class Pins:
         self._decided: dict[str, tuple[str, bool]] = {}
         self._missing: frozenset[str] = frozenset()
 
-    async def refused(self, tools: Iterable[Tool[..., Any]]) -> dict[str, str]:
-        """Return the tools that are not taken, by name, each with the reason that a model may read.
+    def known(self, tools: Iterable[Tool[..., Any]]) -> set[str]:
+        """Return the names of the tools that have been taken in exactly this form."""
+        return {
+            tool.name
+            for tool in tools
+            if self._decided.get(tool.name) == (canonical_json(_form_of(tool)), True)
+        }
 
-        The function that decides is asked once for each form of a tool: a server may list its tools at any time.
+    async def taken(self, tools: Iterable[Tool[..., Any]]) -> set[str]:
+        """Return the names of the tools that are taken.
+
+        The function that decides is asked once for each form of a tool: a server may list its tools
+        at any time.
         """
-        refused: dict[str, str] = {}
+        taken: set[str] = set()
         offered: set[str] = set()
         for tool in tools:
             offered.add(tool.name)
@@ -45,10 +52,10 @@ class Pins:
             decided = self._decided.get(tool.name)
             if decided is None or decided[0] != form:
                 decided = self._decided[tool.name] = form, await self._takes(tool)
-            if not decided[1]:
-                refused[tool.name] = _CHANGED
+            if decided[1]:
+                taken.add(tool.name)
         self._tell_missing(frozenset(self._lock.tools.keys() - offered))
-        return refused
+        return taken
 
     async def _takes(self, tool: Tool[..., Any]) -> bool:
         changes = changes_since(self._lock, tool)

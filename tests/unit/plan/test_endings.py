@@ -98,6 +98,7 @@ def test_a_conversation_appends_nothing_of_it(provider, body, said):
     [
         ("openai", completion({"finish_reason": "error", "message": {"tool_calls": [call()]}}, error="down")),
         ("openai-responses", responses(FUNCTION_CALL, status="cancelled")),
+        ("mistral", completion({"finish_reason": "error", "message": {"tool_calls": [call()]}})),
         ("openai-responses", responses(FUNCTION_CALL, status="failed", error={"message": "down"})),
     ],
 )  # fmt: skip
@@ -163,6 +164,10 @@ def test_what_waits_for_the_app_ends_the_loop(waiting, caplog):
         [item("shell_call"), item("shell_call_output", output=[])],
         [item("tool_search_call", execution="server")],
         [item("mcp_call", output="x")],
+        [
+            {**item("mcp_approval_request"), "call_id": None, "id": "m1"},
+            item("mcp_approval_response", approval_request_id="m1") | {"call_id": None},
+        ],
         [item("web_search_call")],
     ],
 )
@@ -516,3 +521,29 @@ def test_a_stream_that_ended_with_an_error_is_in_the_trace(tmp_path):
     assert [line["outcome"] for line in lines] == [[], []]
     assert all("down" in line["error"] for line in lines)
     assert not replay(path, tools).changes
+
+
+@tool(approve=True)
+def pay(n: int) -> str:
+    """Pay."""
+    return "paid"
+
+
+def test_what_waits_is_known_after_a_restore():
+    """A turn with a call that needs a decision, stored in between: the loop must not ask again before the app answers."""
+    tools = Registry([pay])
+    chat = Conversation(tools)
+    chat.user("Go.")
+    chat.request("openai-responses", model="gpt-5")
+    payment = {**FUNCTION_CALL, "name": "pay", "arguments": '{"n": 1}'}
+    chat.dispatch(responses(payment, WAITING[0]), provider="openai-responses")
+    for store in (
+        lambda: Conversation.from_json(chat.to_json(), tools),
+        lambda: pickle.loads(pickle.dumps(chat)),
+    ):
+        restored = store()
+        restored.approve(restored.pending, again=True)
+        results = restored.run()
+        assert [result.value for result in results] == ["paid"]
+        assert [waiting.kind for waiting in results.waits_for_app] == ["mcp_approval_request"]
+        assert not results.goes_on

@@ -15,7 +15,14 @@ from toolshape._families.wire.bodies import (
 )
 from toolshape._families.wire.ending import Ending, error_words, not_over, unread
 from toolshape._families.wire.ids import with_call_ids
-from toolshape._families.wire.provider import NO_TEXT, Completed, Read, Reading, TextDelta
+from toolshape._families.wire.provider import (
+    NO_TEXT,
+    NOTHING_CUT,
+    Completed,
+    Read,
+    Reading,
+    TextDelta,
+)
 from toolshape._families.wire.usage import count_at, total, usage_of
 from toolshape._records.calls import Finish, JsonObject
 from toolshape._records.result import ResponseWarning, Usage
@@ -38,7 +45,6 @@ def recognises(body: Any) -> bool:
 
 
 _PLAIN_BLOCKS = frozenset({"text", "thinking", "redacted_thinking"})
-_NOTHING_CUT = frozenset[int]()
 
 
 def read(body: Any) -> Read | None:
@@ -59,7 +65,7 @@ def read(body: Any) -> Read | None:
             else:
                 if calls and body["type"] == "message":
                     message = {"role": "assistant", "content": [*body["content"]]}
-                    return [message], calls, body["stop_reason"], _NOTHING_CUT, kind == "tool_use"
+                    return [message], calls, body["stop_reason"], NOTHING_CUT, kind == "tool_use"
         except (LookupError, TypeError, AttributeError):
             pass
     return _read_any(body)
@@ -185,7 +191,8 @@ _NO_CALLS_OF_TOOLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 def ending(body: JsonObject) -> Ending:
     """Find an error, a turn that the server has only interrupted, and calls of an unknown kind.
 
-    ``pause_turn`` and ``compaction`` (beta) ask for the same messages again, with this one at their end (anthropic
+    ``pause_turn`` and ``compaction`` (beta) ask for the same messages again, with this one at their
+    end (anthropic
     2.14.0, ``types/stop_reason.py`` and ``types/beta/beta_stop_reason.py``, 2026-11-27).
     """
     reason = body.get("stop_reason")
@@ -194,8 +201,9 @@ def ending(body: JsonObject) -> Ending:
         warnings.append(
             not_over(reason, "send the messages again, with this response at their end")
         )
-    kinds = [block.get("type") for block in body.get("content") or () if isinstance(block, dict)]
     if reason == "tool_use":
+        blocks = [block for block in body.get("content") or () if isinstance(block, dict)]
+        kinds = [block.get("type") for block in blocks]
         warnings += [
             unread(f"a block of the kind {str(kind)!r}")
             for kind in kinds

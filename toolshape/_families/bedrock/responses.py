@@ -10,7 +10,7 @@ from toolshape._families.bedrock.messages import read_call, with_object_argument
 from toolshape._families.wire.bodies import hold_unless_complete, make_room, member, release_held
 from toolshape._families.wire.ending import Ending, error_words, malformed
 from toolshape._families.wire.ids import with_call_ids
-from toolshape._families.wire.provider import Completed, Read, Reading, TextDelta
+from toolshape._families.wire.provider import NOTHING_CUT, Completed, Read, Reading, TextDelta
 from toolshape._families.wire.usage import count_at, total, usage_of
 from toolshape._records.calls import Finish, JsonObject
 from toolshape._records.result import Usage
@@ -33,15 +33,14 @@ def recognises(body: Any) -> bool:
     return as_response(body) is not None
 
 
-_NOTHING_CUT = frozenset[int]()
-
-
 def read(body: Any) -> Read | None:
     """Read the calls. A message of JSON that a request accepts is returned as it came; see ``_read_any``."""
     if type(body) is dict:
         try:
             message, ends_in_call = body["output"]["message"], False
             calls: list[tuple[str, str, Any, Any]] = []
+            # What is not known here goes to the other reader, because the server refuses a ``type``
+            # in a block, and a call that it ran itself must not run again.
             for block in message["content"]:
                 if type(block) is not dict or "type" in block:
                     break
@@ -55,7 +54,7 @@ def read(body: Any) -> Read | None:
                     calls.append((call_id, name, arguments, block))
             else:
                 if calls and message["role"] == "assistant":
-                    return [message], calls, body["stopReason"], _NOTHING_CUT, ends_in_call
+                    return [message], calls, body["stopReason"], NOTHING_CUT, ends_in_call
         except (LookupError, TypeError, AttributeError):
             pass
     return _read_any(body)

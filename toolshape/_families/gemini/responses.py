@@ -11,7 +11,7 @@ from toolshape._families.gemini.messages import function_call, read_call
 from toolshape._families.wire.bodies import make_room, member, to_plain_json
 from toolshape._families.wire.ending import Ending, error_words, malformed, other_choice
 from toolshape._families.wire.ids import is_plain_id, with_call_ids
-from toolshape._families.wire.provider import Completed, Read, Reading, TextDelta
+from toolshape._families.wire.provider import NOTHING_CUT, Completed, Read, Reading, TextDelta
 from toolshape._families.wire.usage import count_at, total, usage_of
 from toolshape._records.calls import JsonObject
 from toolshape._records.errors import ResponseError
@@ -30,9 +30,12 @@ def as_response(body: Any) -> Any:
     return None
 
 
+_FEEDBACK = frozenset({"promptFeedback", "prompt_feedback"})
+
+
 def _feedback(body: Any) -> Any:
     """Return what the server says of a prompt, under the name that JSON has for it, or the SDK."""
-    for name in ("promptFeedback", "prompt_feedback"):
+    for name in _FEEDBACK:
         feedback = member(body, name)
         if isinstance(feedback, dict) or hasattr(feedback, "block_reason"):
             return feedback
@@ -43,9 +46,6 @@ def recognises(body: Any) -> bool:
     return as_response(body) is not None
 
 
-_NOTHING_CUT = frozenset[int]()
-
-
 def read(body: Any) -> Read | None:
     """Read the calls. One candidate of JSON whose calls are whole is returned as it came; see ``_read_any``."""
     if type(body) is dict:
@@ -53,6 +53,8 @@ def read(body: Any) -> Read | None:
             [candidate] = body["candidates"]
             content = candidate["content"]
             calls: list[tuple[str, str, Any, Any]] = []
+            # What is not known here goes to the other reader, because half a call must not run, and
+            # a prompt that was blocked has no answer.
             for part in content["parts"]:
                 if "functionCall" in part:
                     call = part["functionCall"]
@@ -66,9 +68,9 @@ def read(body: Any) -> Read | None:
                     break
             else:
                 finish = candidate["finishReason"]
-                is_usual = content["role"] == "model" and "promptFeedback" not in body
+                is_usual = content["role"] == "model" and _FEEDBACK.isdisjoint(body)
                 if calls and is_usual and type(finish) is str and finish:
-                    return [content], calls, finish, _NOTHING_CUT, True
+                    return [content], calls, finish, NOTHING_CUT, True
         except (LookupError, TypeError, ValueError, AttributeError):
             pass
     return _read_any(body)
@@ -249,7 +251,8 @@ def _parts(candidate: JsonObject) -> Iterable[JsonObject]:
 def ending(body: JsonObject) -> Ending:
     """Find an error, a call that the provider could not read, and calls of other candidates.
 
-    ``finishMessage`` holds what the model wrote (hermes-agent#83886, gemini-cli#12674; google-genai 3.6, 2026-11-27).
+    ``finishMessage`` holds what the model wrote (hermes-agent#83886, gemini-cli#12674; google-genai
+    3.6, 2026-11-27).
     """
     candidates = [item for item in body.get("candidates") or () if isinstance(item, dict)]
     first = candidates[0] if candidates else {}

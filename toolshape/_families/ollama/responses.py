@@ -11,7 +11,7 @@ from toolshape._families.openai import responses as openai_bodies
 from toolshape._families.wire.bodies import member, to_plain_json
 from toolshape._families.wire.ending import Ending, error_words
 from toolshape._families.wire.ids import is_plain_id, with_call_ids
-from toolshape._families.wire.provider import Completed, Read, Reading, TextDelta
+from toolshape._families.wire.provider import NOTHING_CUT, Completed, Read, Reading, TextDelta
 from toolshape._families.wire.usage import count_at, usage_of
 from toolshape._records.calls import JsonObject
 from toolshape._records.result import Usage
@@ -35,9 +35,6 @@ def recognises(body: Any) -> bool:
     return as_response(body) is not None
 
 
-_NOTHING_CUT = frozenset[int]()
-
-
 def read(body: Any) -> Read | None:
     """Read the calls. A message of JSON with calls and text is returned as it came; see ``_read_any``."""
     if type(body) is dict:
@@ -54,7 +51,7 @@ def read(body: Any) -> Read | None:
             else:
                 is_usual = type(message["content"]) is str and message["role"] == "assistant"
                 if calls and is_usual and body["done"] is not None:
-                    return [message], calls, body["done_reason"], _NOTHING_CUT, True
+                    return [message], calls, body["done_reason"], NOTHING_CUT, True
         except (LookupError, TypeError, AttributeError):
             pass
     return _read_any(body)

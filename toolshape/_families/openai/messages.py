@@ -566,45 +566,38 @@ def write_result(call_id: str, text: str) -> WireMessage:
 
 def write_results_as(form: VendorForm, results: Sequence[Result]) -> list[WireMessage]:
     """Write one message for each result, in the vendor's form."""
-    name_key, sends_made_up_ids, _, _ = form
     messages: list[WireMessage] = []
     for call, _, error, _, _, raw_text, _, _, _, _ in results:
         text = raw_text
         if error is not None or "Error [" in raw_text:
             text = add_error_mark(raw_text, None if error is None else error.code)
-        message: WireMessage = {"role": "tool"}
-        if sends_made_up_ids or member(call.raw, "id") not in (None, ""):
-            message["tool_call_id"] = call.id
-        message["content"] = text
-        if name_key:
-            message[name_key] = call.wire_name
-        messages.append(message)
+        has_id = form.sends_made_up_ids or member(call.raw, "id") not in (None, "")
+        messages.append(_vendor_message(form, call.id if has_id else None, text, call.wire_name))
     return messages
 
 
 def write_result_part(part: ToolResultPart, form: VendorForm) -> WireMessage:
     """Write the message for a stored result, in the vendor's form."""
-    message = write_result(part.id, add_error_mark(result_text(part), part.code))
-    has_id = (
+    text = add_error_mark(result_text(part), part.code)
+    if form is OPENAI_FORM:
+        return write_result(part.id, text)
+    has_id = form.sends_made_up_ids or (
         part.has_id and bool(part.id)
         if part.call_raw is None
         else member(part.call_raw, "id") not in (None, "")
     )
-    return (
-        message
-        if form is OPENAI_FORM
-        else as_vendor_message(form, message, part.wire_name, has_id=has_id)
-    )
+    return _vendor_message(form, part.id if has_id else None, text, part.wire_name)
 
 
-def as_vendor_message(
-    form: VendorForm, message: WireMessage, name: str, *, has_id: bool
-) -> WireMessage:
-    """Return the message for a result in the vendor's form; ``has_id``: the call's id came from the model."""
-    name_field = {form.name_key: name} if form.name_key else {}
-    if has_id or form.sends_made_up_ids:
-        return {**message, **name_field}
-    return {**{key: value for key, value in message.items() if key != "tool_call_id"}, **name_field}
+def _vendor_message(form: VendorForm, call_id: str | None, text: str, name: str) -> WireMessage:
+    """Return the message for a result in the vendor's form, with the error mark in ``text``; ``None`` is no id."""
+    message: WireMessage = {"role": "tool"}
+    if call_id is not None:
+        message["tool_call_id"] = call_id
+    message["content"] = text
+    if form.name_key:
+        message[form.name_key] = name
+    return message
 
 
 def _write_legacy_result(name: str, text: str) -> WireMessage:

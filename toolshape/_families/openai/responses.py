@@ -12,7 +12,14 @@ from toolshape._families.wire.bodies import member, to_plain_json
 from toolshape._families.wire.content import is_empty
 from toolshape._families.wire.ending import Ending, error_words, other_choice
 from toolshape._families.wire.ids import is_plain_id, with_call_ids
-from toolshape._families.wire.provider import NO_TEXT, Completed, Read, Reading, TextDelta
+from toolshape._families.wire.provider import (
+    NO_TEXT,
+    NOTHING_CUT,
+    Completed,
+    Read,
+    Reading,
+    TextDelta,
+)
 from toolshape._families.wire.usage import count_at, total, usage_of
 from toolshape._records.calls import (
     EARLY,
@@ -26,8 +33,6 @@ from toolshape._records.errors import ResponseError
 from toolshape._records.result import Usage
 from toolshape._schema.values import append_text, is_whole
 from toolshape.messages import ReasoningPart, TextPart
-
-_NOTHING_CUT = frozenset[int]()
 
 
 def as_completion(body: Any) -> Any:
@@ -80,7 +85,7 @@ def read(body: Any) -> Read | None:
                     and "function_call" not in message
                     and message["role"] == "assistant"
                 ):
-                    return [message], calls, choice["finish_reason"], _NOTHING_CUT, True
+                    return [message], calls, choice["finish_reason"], NOTHING_CUT, True
         except (LookupError, TypeError, AttributeError):
             pass
     return _read_any(body)
@@ -173,7 +178,8 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
 def _adds_only(body: JsonObject, event: JsonObject) -> bool:
     """Merge an event that only adds to what is there, as nearly every event does; return whether it was one.
 
-    Whatever it does not know, it leaves to ``_fold_any``: more than one choice or key, a name, an id, an end.
+    Whatever it does not know, it leaves to ``_fold_any``: more than one choice or key, a name, an
+    id, an end.
     """
     try:
         [choice] = event["choices"]
@@ -197,7 +203,8 @@ def _adds_only(body: JsonObject, event: JsonObject) -> bool:
         known = holder[name]
     except (LookupError, TypeError, ValueError, AttributeError):
         return False
-    # Empty arguments, and "{}", may only hold the place of what comes; both must be text to be joined.
+    # Empty arguments, and "{}", may only hold the place of what comes; both must be text to be
+    # joined.
     is_text = type(known) is str and type(piece) is str
     if not is_text or (key != "content" and known in ("", "{}")):
         return False
@@ -337,8 +344,8 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
 def _add_arguments(places: dict[Any, int], position: int, call: JsonObject, text: Any) -> None:
     """Append a piece to the arguments of a call, unless it is no text.
 
-    A bridge to Gemini begins a call with the placeholder "{}" (microsoft/autogen#7549, 2026-04), which what follows
-    replaces; a model that itself writes "{}" twice does not begin with its name.
+    A bridge to Gemini begins a call with the placeholder "{}" (microsoft/autogen#7549, 2026-04),
+    which what follows replaces; a model that itself writes "{}" twice does not begin with its name.
     """
     written, key = _written_part(call), _arguments_key(call)
     if not (isinstance(text, str) and isinstance(written[key], str)):
@@ -355,10 +362,11 @@ def _position_of(
 ) -> int | None:
     """Return the position of the call that a fragment may continue; ``None`` if it can only begin a call.
 
-    ``places`` maps both ids and indices to positions in ``calls``. These are tried in turn, because servers leave out,
-    repeat and share each of them: the index, unless the call there has another id; the id, because a gateway may give
-    all calls one index; the index alone. A name at a new index begins a call even if its id is known: DeepSeek and GLM
-    share an id between parallel calls (nanobot#3943, 2026). A fragment without any of the three continues the last call.
+    ``places`` maps both ids and indices to positions in ``calls``. These are tried in turn, because
+    servers leave out, repeat and share each of them: the index, unless the call there has another
+    id; the id, because a gateway may give all calls one index; the index alone. A name at a new
+    index begins a call even if its id is known: DeepSeek and GLM share an id between parallel calls
+    (nanobot#3943, 2026). A fragment without any of the three continues the last call.
     """
     index, call_id, name = part.get("index"), part.get("id"), function.get("name")
     by_index = None if index is None else places.get(index)
@@ -377,10 +385,11 @@ def _kind_of_fragment(
 ) -> Literal["begins", "continues", "names", "repeats"]:
     """Tell what a fragment does at the place of a call: ``repeats`` is the whole call once more.
 
-    It begins another call if its id or its name is another. It also does if its arguments begin anew after whole ones
-    (Ollama behind LiteLLM gives all calls index 0 and no id: smolagents#1569, #1958), and they differ or no id says that
-    they are of this call. Two cases are no other call: a name in two pieces (continue#5849; openai-python joins names),
-    which the first piece with its id begins; and a name that a server repeats in each fragment (hermes-agent#8259).
+    It begins another call if its id or its name is another. It also does if its arguments begin
+    anew after whole ones (Ollama behind LiteLLM gives all calls index 0 and no id: smolagents#1569,
+    #1958), and they differ or no id says that they are of this call. Two cases are no other call: a
+    name in two pieces (continue#5849; openai-python joins names), which the first piece with its id
+    begins; and a name that a server repeats in each fragment (hermes-agent#8259).
     """
     name, call_id = function.get("name"), part.get("id")
     written = _written_part(call)
@@ -390,8 +399,9 @@ def _kind_of_fragment(
     if call_id and known_id and call_id != known_id:
         return "begins"
     known_text, text = written[_arguments_key(call)], function.get(_arguments_key(call))
-    # The order matters: another id outweighs the name, and the name outweighs the arguments, because a model may call
-    # one tool twice with equal arguments, but a server gives no call two ids.
+    # The order matters: another id outweighs the name, and the name outweighs the arguments,
+    # because a model may call one tool twice with equal arguments, but a server gives no call two
+    # ids.
     if known_name and name != known_name:
         return "names" if known_id and not call_id and not known_text else "begins"
     if not text or known_text in ("", "{}") or not (is_whole(known_text) and is_whole(text)):
@@ -472,9 +482,10 @@ _WITHOUT_TEXT = ("role", "tool_calls", "function_call")
 def ending(body: JsonObject) -> Ending:
     """Find an error, and calls in other choices.
 
-    A gateway sends an error inside a response of status 200, in the body, in a choice (OpenRouter) or as the only event
-    of a stream (OmniRoute#8210, octo-agent#910, local-operator#223). Copilot puts the call of a turn into a choice of
-    its own (zeroclaw#2136, nanobot#1555): the body does not say whether it is that, or an alternative (``n``).
+    A gateway sends an error inside a response of status 200, in the body, in a choice (OpenRouter)
+    or as the only event of a stream (OmniRoute#8210, octo-agent#910, local-operator#223). Copilot
+    puts the call of a turn into a choice of its own (zeroclaw#2136, nanobot#1555): the body does
+    not say whether it is that, or an alternative (``n``).
     """
     choices = [choice for choice in body.get("choices") or () if isinstance(choice, dict)]
     others = body.get("x-other", ()) or [

@@ -10,7 +10,14 @@ from toolshape._families.openai_responses.messages import ARGUMENTS, read_call
 from toolshape._families.wire.bodies import hold_unless_complete, make_room, member, to_plain_json
 from toolshape._families.wire.ending import Ending, error_words, events_lost, not_over, waits
 from toolshape._families.wire.ids import with_call_ids
-from toolshape._families.wire.provider import NO_TEXT, Completed, Read, Reading, TextDelta
+from toolshape._families.wire.provider import (
+    NO_TEXT,
+    NOTHING_CUT,
+    Completed,
+    Read,
+    Reading,
+    TextDelta,
+)
 from toolshape._families.wire.usage import count_at, usage_of
 from toolshape._records.calls import JsonObject
 from toolshape._records.result import Usage, WaitingItem
@@ -38,15 +45,13 @@ def recognises(body: Any) -> bool:
     return as_response(body) is not None
 
 
-_NOTHING_CUT = frozenset[int]()
-
-
 def read(body: Any) -> Read | None:
     """Read the calls. A response of JSON in which every item is known is returned as it came; see ``_read_any``."""
     if type(body) is dict:
         try:
-            # What is not known here goes to the other reader, because a guess would be faster than right: an item of
-            # another kind may wait for the app, and a call that is not complete must not run.
+            # What is not known here goes to the other reader, because a guess would be faster than
+            # right: an item of another kind may wait for the app, and a call that is not complete
+            # must not run.
             calls: list[tuple[str, str, Any, Any]] = []
             for item in body["output"]:
                 kind = item["type"]
@@ -61,7 +66,7 @@ def read(body: Any) -> Read | None:
                     break
             else:
                 if calls and body["status"] == "completed" and body["object"] == "response":
-                    return [*body["output"]], calls, "completed", _NOTHING_CUT, True
+                    return [*body["output"]], calls, "completed", NOTHING_CUT, True
         except (LookupError, TypeError, AttributeError):
             pass
     return _read_any(body)
@@ -164,8 +169,9 @@ def number(event: Any) -> tuple[int | None, bool]:
 def _position_in(body: JsonObject, output: list[JsonObject], event: JsonObject) -> int:
     """Return the position of an event's item: by ``output_index``, or by the id of the item.
 
-    llama.cpp leaves the index out (ggml-org/llama.cpp#20607; tontinton/maki#514, 2026-07). Ids may differ between the
-    events of one item, but not the ``call_id``. An event that says nothing of its item belongs to the last one.
+    llama.cpp leaves the index out (ggml-org/llama.cpp#20607; tontinton/maki#514, 2026-07). Ids may
+    differ between the events of one item, but not the ``call_id``. An event that says nothing of
+    its item belongs to the last one.
     """
     at: int | None = event.get("output_index")
     if at is not None and "item" not in event:
@@ -238,19 +244,29 @@ def _waits(item: JsonObject, answered: Collection[Any]) -> bool:
     """Whether an item waits for the app. What runs in the provider's container has its output beside it."""
     if item.get("type") == "tool_search_call" and item.get("execution") != "client":
         return False
-    return item.get("type") in _WAITING and item.get("call_id", item.get("id")) not in answered
+    return item.get("type") in _WAITING and (item.get("call_id") or item.get("id")) not in answered
 
 
-def ending(body: JsonObject) -> Ending:
-    """Find an error, a status that is no end, and the items that wait for the app."""
-    status, items = body.get("status"), body.get("output") or ()
-    lost = (events_lost(),) if body.get("x-gap") else ()
-    answered = {item.get("call_id") for item in items if str(item.get("type")).endswith("_output")}
-    waiting = tuple(
+def _waiting_in(items: Sequence[JsonObject]) -> tuple[WaitingItem, ...]:
+    answered = {
+        item.get("call_id") or item.get("approval_request_id")
+        for item in items
+        if str(item.get("type")).endswith(("_output", "_response"))
+    }
+    return tuple(
         WaitingItem(str(item["type"]), str(item.get("call_id") or item.get("id") or ""), item)
         for item in items
         if _waits(item, answered)
     )
+
+
+def ending(body: Any) -> Ending:
+    """Find an error, a status that is no end, and the items that wait for the app, also in a list of items alone."""
+    if isinstance(body, list):
+        body = {"output": body}
+    status, items = body.get("status"), body.get("output") or ()
+    lost = (events_lost(),) if body.get("x-gap") else ()
+    waiting = _waiting_in(items) if any(item.get("type") in _WAITING for item in items) else ()
     if status in ("failed", "cancelled"):
         words = error_words(body.get("error")) or f"the response was {status}"
         return Ending(words, waiting=waiting, warnings=(*lost, *waits(waiting)))

@@ -33,8 +33,9 @@ _READ_SOURCES = "2026-11-26"
 def _json_steps(*ends: str) -> Steps:
     """Return the steps for a JSON object or list and its end mark, which may be missing.
 
-    Before an end mark, further objects or lists may follow, with a comma between them or without: models write several
-    calls into one element (vllm-project/vllm#45168, NousResearch/hermes-agent#25333, 2026).
+    Before an end mark, further objects or lists may follow, with a comma between them or without:
+    models write several calls into one element (vllm-project/vllm#45168,
+    NousResearch/hermes-agent#25333, 2026).
     """
     if not ends:
         return (Blank(), JsonValue("json"), Blank())

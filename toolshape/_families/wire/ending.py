@@ -1,7 +1,7 @@
 """How a response ended, where its calls and its text do not say it: an error, a turn that is not over, what waits.
 
-A family's ``ending`` looks at the whole body. So nobody asks it for a response that ended with calls of tools, as most
-do, unless somebody reads ``warnings`` or ``waits_for_app``.
+A family's ``ending`` looks at the whole body. So nobody asks it for a response that ended with
+calls of tools, as most do, unless somebody reads ``warnings`` or ``waits_for_app``.
 """
 
 import json
@@ -19,9 +19,10 @@ _LONGEST_WORDS = 2_000
 class Ending(NamedTuple):
     """What a family found in a body.
 
-    ``error`` holds the provider's words if the response failed; it is empty if the provider only says that it did.
-    ``finish`` is the finish of a response without calls, if its finish reason does not say it. ``waiting`` holds the
-    items that the app must answer. ``warnings`` is the rest: what was not read, or what the provider could not read.
+    ``error`` holds the provider's words if the response failed; it is empty if the provider only
+    says that it did. ``finish`` is the finish of a response without calls, if its finish reason
+    does not say it. ``waiting`` holds the items that the app must answer. ``warnings`` is the rest:
+    what was not read, or what the provider could not read.
     """
 
     error: str | None = None

@@ -65,7 +65,8 @@ def sendable_id(given: Any) -> str:
 def made_up_id(name: Any, arguments: Any, position: int) -> str:
     """Return the id of a call that came without one: nine letters and digits.
 
-    The same call at the same position always gets the same id, whatever order an SDK gives its keys.
+    The same call at the same position always gets the same id, whatever order an SDK gives its
+    keys.
 
     Args:
         name: The name of the tool, as it was sent.

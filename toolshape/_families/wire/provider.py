@@ -43,6 +43,8 @@ class Reading(NamedTuple):
     ends_in_call: bool = True
 
 
+NOTHING_CUT = frozenset[int]()
+"""No call was cut off: what the plain case of each reader says."""
 Read: TypeAlias = tuple[
     list[WireMessage],
     Sequence[WireCall | tuple[str, str, Any, Any]],
@@ -290,9 +292,11 @@ class ResponseForm:
         left_calls: Takes an assistant's message and the provider's name, and returns warnings about calls that the
             server left in the text; ``None`` if servers leave no calls there.
         usage: Reads the token counts of a body, also of a body that ``fold`` made of a stream.
-        number: Returns the number of a stream's event, and whether it is the first of a response; ``None`` if the protocol
-            does not number its events.
-        ending: Finds in a body, as JSON, what its calls and its text do not say: an error, what waits, what is unread.
+        number: Returns the number of a stream's event, and whether it is the first of a response;
+            ``None`` if the protocol does not number its events.
+        ending: Finds in a body, as JSON, what its calls and its text do not say: an error, what
+            waits, what is unread. Where items wait, it also takes a list of the assistant's
+            messages. It may raise for any other value.
     """
 
     recognises: Callable[[Any], bool]
@@ -304,7 +308,7 @@ class ResponseForm:
     for_schemas: "Callable[[Mapping[str, JsonObject]], ResponseForm] | None" = None
     left_calls: Callable[[WireMessage, str], tuple[ResponseWarning, ...]] | None = None
     usage: Callable[[Any], Usage | None] = no_usage
-    ending: Callable[[JsonObject], Ending] = no_ending
+    ending: Callable[[Any], Ending] = no_ending
     number: Callable[[Any], tuple[int | None, bool]] | None = None
 
 

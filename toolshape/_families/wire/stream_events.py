@@ -109,9 +109,10 @@ class Decoder:
 class Numbered:
     """Puts the events of a protocol that numbers them in order, and drops what came twice.
 
-    An event that comes too early waits for the one that is missing, but only for the next two events: a gateway may
-    leave events out on purpose, and nobody should wait for them. After such a gap nothing waits any more. A number that
-    comes again with another event shows that a server does not number its events, so its numbers are ignored.
+    An event that comes too early waits for the one that is missing, but only for the next two
+    events: a gateway may leave events out on purpose, and nobody should wait for them. After such a
+    gap nothing waits any more. A number that comes again with another event shows that a server
+    does not number its events, so its numbers are ignored.
     """
 
     __slots__ = ("_is_reliable", "_next", "_seen", "_waiting", "_waits", "has_gap")
@@ -139,8 +140,8 @@ class Numbered:
         if number in self._seen or number < self._next:
             self._is_reliable = self._seen.get(number, event) == event
             return [] if self._is_reliable else [*self.rest(), event]
-        # An event that is early waits, because the one before it may only be late; once one was lost for good, each
-        # further event would wait for nothing.
+        # An event that is early waits, because the one before it may only be late; once one was
+        # lost for good, each further event would wait for nothing.
         self._waiting[number] = event
         ready: list[Any] = []
         while self._waiting:
