@@ -1,6 +1,7 @@
 """Our server, and clients that we did not write: the official SDK's and fastmcp's, of three revisions, over three transports."""
 
 import asyncio
+import base64
 import contextlib
 import gc
 import json
@@ -289,14 +290,21 @@ async def answered(client, name, arguments, state, responses):
     )
 
 
+def opened(state):
+    """What stands in a state for whoever has no key: the bytes behind its letters."""
+    return base64.urlsafe_b64decode(state.partition(".")[2] + "==")
+
+
 def test_an_approval_is_for_this_call_alone():
     """Not for other arguments, another tool or another server; and the state says nothing."""
 
     async def main():
         async with elicits(server(shop.tools, "shop", key=KEY)) as client:
+            written = {"amount": 500, "to": "nobody-in-particular"}
+            state, responses = await asked_by_hand(client, "pay", written)
+            assert "nobody-in-particular" not in state
+            assert b"nobody-in-particular" not in opened(state)
             state, responses = await asked_by_hand(client, "pay", {"amount": 500})
-            assert "500" not in state
-            assert "bob" not in state
             for name, arguments, given in (
                 ("pay", {"amount": 501}, state),
                 ("log_in", {"password": "x"}, state),
