@@ -69,7 +69,8 @@ class Collector:
         self._decoder: Decoder | PieceDecoder = (
             PieceDecoder() if provider.response.takes_text else Decoder()
         )
-        self._numbered = None if self._reader.response.number is None else Numbered()
+        numbering = self._reader.response.numbering
+        self._numbered = None if numbering is None else Numbered(numbering)
         self._complete: set[int] = set()
         self._response: JsonObject = {}
         self._last: Any = None
@@ -135,11 +136,10 @@ class Collector:
         return calls + [self._resolve_call(position, wire) for position, wire in incomplete]
 
     def _read_event(self, event: Any) -> list[Call]:
-        if self._numbered is None or (find_number := self._reader.response.number) is None:
+        numbered = self._numbered
+        if numbered is None or numbered.is_next(event):
             return self._fold_event(event)
-        number, begins = find_number(event)
-        events = self._numbered.in_order(number, event, begins=begins)
-        return [call for each in events for call in self._fold_event(each)]
+        return [call for each in numbered.in_order(event) for call in self._fold_event(each)]
 
     def _read_waiting_events(self) -> list[Call]:
         """Read the events that wait for one that was lost, and keep that it was."""

@@ -53,7 +53,9 @@ def plan_calls(  # noqa: C901 - the path of a call
         None if finish_raw is None else provider.response.finishes.get(str(finish_raw), "other")
     )
     if wire_calls and finish != "tool_calls":
-        finish, cut_positions = _end_of_calls(finish, reading)
+        finish, cut_positions = (
+            ("tool_calls", cut_positions) if finish == "stop" else _end_early(finish, reading)
+        )
     calls: list[Call] = []
     answers: list[Result | None] = []
     ready: list[Ready] = []
@@ -146,12 +148,12 @@ def _settle(results: Results, handlers: Handlers, ready: "list[Ready]") -> None:
         approval.hold(results, ready)
 
 
-def _end_of_calls(finish: Finish | None, reading: Read) -> tuple[Finish | None, frozenset[int]]:
-    """Return the finish of a response with calls that did not end for them, and the positions of the calls cut off."""
-    cut_positions = reading[3]
-    if reading[4] and _may_cut_off(finish, reading[1][-1][2]):
-        cut_positions |= {len(reading[1]) - 1}
-    return "tool_calls" if finish == "stop" else finish, cut_positions
+def _end_early(finish: Finish | None, reading: Read) -> tuple[Finish | None, frozenset[int]]:
+    """Return the finish of a response with calls that ended for another reason, and the positions of calls cut off."""
+    _, wire_calls, _, cut_positions, ends_in_call = reading
+    if ends_in_call and _may_cut_off(finish, wire_calls[-1][2]):
+        cut_positions |= {len(wire_calls) - 1}
+    return finish, cut_positions
 
 
 def _may_cut_off(finish: Finish | None, arguments: Any) -> bool:

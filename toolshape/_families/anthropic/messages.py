@@ -320,10 +320,12 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
 
     The message must directly follow the assistant's message. The server answers any other form with a 400.
     """
-    content = [
-        write_result(result.call.id, result.text, result.parts, is_error=result.error is not None)
-        for result in results
-    ]
+    content: list[JsonObject] = []
+    for call, _, error, _, _, text, _, parts, _, _ in results:
+        if error is None and not parts:
+            content.append({"type": "tool_result", "tool_use_id": call.id, "content": text})
+        else:
+            content.append(write_result(call.id, text, parts, is_error=error is not None))
     return [{"role": "user", "content": content}]
 
 

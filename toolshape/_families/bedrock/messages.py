@@ -338,16 +338,14 @@ def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
 
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
     """Write all results into the next user message."""
-    content = [
-        write_result(
-            result.call.id,
-            result.text,
-            result_json(result) if result.text[:1] == "{" else None,
-            result.parts,
-            is_error=result.error is not None,
-        )
-        for result in results
-    ]
+    content: list[JsonObject] = []
+    for result in results:
+        call, _, error, _, _, text, _, parts, _, _ = result
+        if error is None and not parts and text and text[0] != "{":
+            content.append({"toolResult": {"toolUseId": call.id, "content": [{"text": text}]}})
+            continue
+        value = result_json(result) if text[:1] == "{" else None
+        content.append(write_result(call.id, text, value, parts, is_error=error is not None))
     return [{"role": "user", "content": content}]
 
 

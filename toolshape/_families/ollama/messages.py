@@ -174,10 +174,10 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
     There is no error flag.
     """
     messages = openai_messages.write_results_as(_FORM, results)
-    return [
-        _with_images(message, result.parts) if result.parts else message
-        for message, result in zip(messages, results, strict=True)
-    ]
+    for at, (_, _, _, _, _, _, _, parts, _, _) in enumerate(results):
+        if parts:
+            messages[at] = _with_images(messages[at], parts)
+    return messages
 
 
 def write_result_part(part: ToolResultPart) -> WireMessage:

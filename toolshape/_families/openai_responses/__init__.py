@@ -9,7 +9,6 @@ from toolshape._families.openai_responses.output import OUTPUT
 from toolshape._families.openai_responses.responses import (
     ending,
     fold,
-    number,
     read,
     recognises,
     text_delta,
@@ -25,7 +24,7 @@ from toolshape._families.openai_responses.schema import (
     request,
 )
 from toolshape._families.wire.bodies import member
-from toolshape._families.wire.provider import Deferral, Facts
+from toolshape._families.wire.provider import Deferral, Facts, Numbering
 
 OPENAI_RESPONSES = replace(
     OPENAI,
@@ -69,7 +68,7 @@ OPENAI_RESPONSES = replace(
         fold=fold,
         usage=usage,
         ending=ending,
-        number=number,
+        numbering=Numbering("sequence_number", "response.created"),
         text_delta=text_delta,
     ),
     histories=messages.HISTORIES,

@@ -102,7 +102,7 @@ def _read_any(body: Any) -> Reading | None:
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     """Merge an event. Items arrive by index. When an item is done, the server sends the whole item once more."""
     kind = str(event.get("type", ""))
-    if kind == "response.function_call_arguments.delta" and _adds_only(body, event):
+    if kind in _PIECES and _adds_only(body, event, _PIECES[kind]):
         return ()
     output = body.setdefault("output", [])
     call_positions: dict[int, int] = body.setdefault("x-calls", {})
@@ -147,23 +147,26 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     return ()
 
 
-def _adds_only(body: JsonObject, event: JsonObject) -> bool:
-    """Merge a piece of arguments into the item at its index; return whether it could be."""
+_PIECES = {
+    "response.function_call_arguments.delta": "arguments",
+    "response.output_text.delta": "text",
+}
+"""The events that add a piece to a text that has begun, each with the key of the text."""
+
+
+def _adds_only(body: JsonObject, event: JsonObject, key: str) -> bool:
+    """Merge a piece of text or arguments where the text has begun; return whether it has."""
     try:
-        item, piece = body["output"][event["output_index"]], event["delta"]
-        is_text = type(item["arguments"]) is str and type(piece) is str
+        holder, piece = body["output"][event["output_index"]], event["delta"]
+        if key == "text":
+            holder = holder["content"][event["content_index"]]
+        is_text = type(holder[key]) is str and type(piece) is str
     except (LookupError, TypeError):
         return False
     if is_text:
-        append_text(item, "arguments", piece)
+        append_text(holder, key, piece)
+        body["x-delta"] = TextDelta(piece) if key == "text" else NO_TEXT
     return is_text
-
-
-def number(event: Any) -> tuple[int | None, bool]:
-    """Return the ``sequence_number`` of an event, and whether the event begins a response."""
-    given = event.get("sequence_number") if isinstance(event, dict) else None
-    begins = isinstance(event, dict) and event.get("type") == "response.created"
-    return (given if type(given) is int else None), begins
 
 
 def _position_in(body: JsonObject, output: list[JsonObject], event: JsonObject) -> int:

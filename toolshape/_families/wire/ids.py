@@ -74,19 +74,18 @@ def made_up_id(name: Any, arguments: Any, position: int) -> str:
         position: The position of the call in the response.
     """
     try:
-        seed = to_json((name, _in_order(arguments), position))
+        is_flat = type(arguments) is dict and _NESTED.isdisjoint(map(type, arguments.values()))
+        ordered = sorted(arguments.items()) if is_flat else _in_order(arguments)
+        seed = to_json((name, ordered, position))
     except (ValueError, TypeError, RecursionError):  # not JSON
         return generated_id(id_seed([name, arguments]), position)
-    return hashlib.sha256(seed).hexdigest()[:_LENGTH]
+    return hashlib.blake2s(seed).hexdigest()[:_LENGTH]  # takes two thirds of the time of SHA-256
 
 
 def _in_order(node: Any) -> Any:
     """Return JSON data in which the order of keys is always the same."""
     if type(node) is dict:
-        items = sorted(node.items())
-        if _NESTED.isdisjoint(map(type, node.values())):
-            return items
-        return [(key, _in_order(value)) for key, value in items]
+        return [(key, _in_order(value)) for key, value in sorted(node.items())]
     return [_in_order(item) for item in node] if type(node) is list else node
 
 
@@ -114,4 +113,4 @@ def id_seed(call: Any) -> bytes:
 
 def generated_id(seed: bytes, position: int) -> str:
     """Return an id of nine letters and digits. The same call at the same position always gets the same id."""
-    return hashlib.sha256(b"%d %b" % (position, seed)).hexdigest()[:_LENGTH]
+    return hashlib.blake2s(b"%d %b" % (position, seed)).hexdigest()[:_LENGTH]

@@ -273,6 +273,13 @@ def no_text(event: JsonObject) -> TextDelta:  # noqa: ARG001 - a text_delta
     return NO_TEXT
 
 
+class Numbering(NamedTuple):
+    """How a protocol numbers its events: the key of the number, and the ``type`` of a response's first event."""
+
+    key: str
+    first: str
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ResponseForm:
     """How to read a response or its stream.
@@ -292,8 +299,7 @@ class ResponseForm:
         left_calls: Takes an assistant's message and the provider's name, and returns warnings about calls that the
             server left in the text; ``None`` if servers leave no calls there.
         usage: Reads the token counts of a body, also of a body that ``fold`` made of a stream.
-        number: Returns the number of a stream's event, and whether it is the first of a response;
-            ``None`` if the protocol does not number its events.
+        numbering: How the protocol numbers the events of a stream; ``None`` if it does not.
         ending: Finds in a body, as JSON, what its calls and its text do not say: an error, what
             waits, what is unread. Where items wait, it also takes a list of the assistant's
             messages. It may raise for any other value.
@@ -309,7 +315,7 @@ class ResponseForm:
     left_calls: Callable[[WireMessage, str], tuple[ResponseWarning, ...]] | None = None
     usage: Callable[[Any], Usage | None] = no_usage
     ending: Callable[[Any], Ending] = no_ending
-    number: Callable[[Any], tuple[int | None, bool]] | None = None
+    numbering: Numbering | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

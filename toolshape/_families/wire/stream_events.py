@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from toolshape._families.wire.bodies import parse_body, to_plain_json
+from toolshape._families.wire.provider import Numbering
 from toolshape._records.errors import ResponseError
 from toolshape._schema.values import read_json
 
@@ -115,25 +116,35 @@ class Numbered:
     does not number its events, so its numbers are ignored.
     """
 
-    __slots__ = ("_is_reliable", "_next", "_seen", "_waiting", "_waits", "has_gap")
+    __slots__ = ("_form", "_is_reliable", "_next", "_seen", "_waiting", "_waits", "has_gap")
 
-    def __init__(self) -> None:
+    def __init__(self, form: Numbering) -> None:
+        self._form = form
         self._next: int | None = None
         self._seen: dict[int, Any] = {}
         self._waiting: dict[int, Any] = {}
         self._waits = self._is_reliable = True
         self.has_gap = False
 
-    def in_order(self, number: int | None, event: Any, *, begins: bool) -> list[Any]:
-        """Return the events that can be read now; ``begins`` marks the first event of a response."""
-        if number is None or not self._is_reliable:
+    def is_next(self, event: Any) -> bool:
+        """Whether an event is the next one, as nearly every event is; if so, it counts as read."""
+        try:
+            number = event[self._form.key]
+        except (LookupError, TypeError):
+            return False
+        if number != self._next or self._waiting or type(number) is not int:
+            return False
+        self._seen[number] = event
+        self._seen.pop(number - _MOST_SEEN, None)
+        self._next = number + 1
+        return True
+
+    def in_order(self, event: Any) -> list[Any]:
+        """Return the events that can be read now."""
+        number = event.get(self._form.key) if isinstance(event, dict) else None
+        if type(number) is not int or not self._is_reliable:
             return [*self.rest(), event]
-        if number == self._next and not self._waiting and not begins:  # nearly every event
-            self._seen[number] = event
-            self._seen.pop(number - _MOST_SEEN, None)
-            self._next = number + 1
-            return [event]
-        if begins or self._next is None:
+        if event.get("type") == self._form.first or self._next is None:
             early = self.rest()
             self._next, self._seen = number + 1, {number: event}
             return [*early, event]
