@@ -10,6 +10,7 @@ from toolshape._history.repair import RepairState, mark_invalidated, repaired
 from toolshape._history.repairs.order import begins_turn, wire_role
 from toolshape._history.repairs.pairs import LateResultError
 from toolshape._history.repairs.parts import drop_item_id
+from toolshape._history.repairs.server_tools import open_from
 from toolshape._records.calls import WireMessage
 from toolshape._records.errors import Problem
 from toolshape.messages import (
@@ -92,6 +93,9 @@ class Conversion:
 
     def _count_settled(self, messages: Sequence[Message]) -> int:
         """Return the number of settled messages, which later messages cannot change."""
+        if "server_tool_alone" in self.rules:
+            open_at = self.done + open_from(messages[self.done :], self.rules)
+            messages = messages[: open_at + 1]
         end = _settled_count(messages, self.done, joins_roles="same_role" in self.rules)
         if "missing_signature" not in self.rules:
             return end

@@ -19,6 +19,7 @@ class Rules:
     names: NameRule
     active: Mapping[str, HistoryRule]
     off: frozenset[str]
+    always_thinks: bool = False
 
     def __contains__(self, name: object) -> bool:
         return name in self.active
@@ -35,7 +36,9 @@ def rules_of(
     active: dict[str, HistoryRule] = {
         rule.name: rule for rule in histories.rules if rule.holds(model) and rule.name not in off
     }
-    return Rules(histories, names, active, off)
+    always = active["missing_reasoning"].always if "missing_reasoning" in active else ""
+    always_thinks = bool(always) and re.search(always, model or "") is not None
+    return Rules(histories, names, active, off, always_thinks)
 
 
 class _Noted(NamedTuple):

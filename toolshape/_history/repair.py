@@ -11,6 +11,7 @@ from toolshape._history.repairs.ids import Ids, replace_ids
 from toolshape._history.repairs.order import order_messages
 from toolshape._history.repairs.pairs import Pairs, pair_calls
 from toolshape._history.repairs.parts import CONTENT_RULES, TOOL_RULES, blank_text, drop_item_id
+from toolshape._history.repairs.server_tools import pair_server_tools
 from toolshape._records.errors import Problem
 from toolshape.messages import (
     Message,
@@ -30,15 +31,19 @@ _OF_TOOLS = (ToolCallPart, ToolResultPart)
 
 
 class RepairState:
-    """The state after a conversion: ids in use, paired calls, the last message, and whether the turn has reasoning."""
+    """The state after a conversion: ids in use, paired calls, the last message, and whether the turn has reasoning.
 
-    __slots__ = ("has_thought", "ids", "pairs", "previous")
+    ``server_calls`` holds the ids of the provider's own calls in the turn.
+    """
+
+    __slots__ = ("has_thought", "ids", "pairs", "previous", "server_calls")
 
     def __init__(self) -> None:
         self.ids = Ids()
         self.pairs = Pairs()
         self.previous: Message | None = None
         self.has_thought = False
+        self.server_calls: set[str] = set()
 
     def copy(self) -> "RepairState":
         """Return an independent copy."""
@@ -49,6 +54,7 @@ class RepairState:
             self.previous,
         )
         state_copy.has_thought = self.has_thought
+        state_copy.server_calls = set(self.server_calls)
         return state_copy
 
 
@@ -71,7 +77,10 @@ def repaired(
         LateResultError: A result arrives for a call that an earlier conversion answered as not run, or left without a
             result.
     """
-    repaired_messages = pair_calls(_drop_empty(messages, log), log, progress.pairs, is_end=is_end)
+    messages = _drop_empty(messages, log)
+    if "server_tool_alone" in log.rules:
+        messages = pair_server_tools(messages, log, progress.server_calls, is_end=is_end)
+    repaired_messages = pair_calls(messages, log, progress.pairs, is_end=is_end)
     repaired_messages = replace_ids(repaired_messages, log, progress.ids, progress.pairs.calls)
     rules = [rule for name, rule in CONTENT_RULES.items() if name in log.rules]
     tool_message_rules = [*rules, *(rule for name, rule in TOOL_RULES.items() if name in log.rules)]

@@ -85,6 +85,11 @@ def parts_of(value: Any) -> tuple[Part, ...]:
     return tuple(Text(part) if isinstance(part, str) else part for part in items)
 
 
+def is_blank(part: Part) -> bool:
+    """Whether a part is text of white space only."""
+    return isinstance(part, Text) and not part.text.strip()
+
+
 def as_text(parts: tuple[Part, ...]) -> str:
     """Return the parts as one string, for providers that accept only text; images and files are described."""
     return "\n".join(part.text if isinstance(part, Text) else named(part) for part in parts)

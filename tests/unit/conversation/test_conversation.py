@@ -543,9 +543,10 @@ def test_system_prompts_in_between():
 def test_parts_that_only_their_provider_knows():
     """They stay in what goes back, and are named where they are left out."""
     block = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+    answer = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
     history = [
         {"role": "user", "content": "Go."},
-        {"role": "assistant", "content": [block, {"type": "text", "text": "Ok."}]},
+        {"role": "assistant", "content": [block, answer, {"type": "text", "text": "Ok."}]},
     ]
     conversation = Conversation(TOOLS)
     conversation.read(copy.deepcopy(history), "anthropic")
@@ -554,7 +555,7 @@ def test_parts_that_only_their_provider_knows():
     assert conversation.request("anthropic")["messages"][:2] == history
     request = conversation.request("openai")
     assert request["messages"][1] == {"role": "assistant", "content": "Ok."}
-    [repair] = conversation.repairs
+    repair, _ = conversation.repairs
     assert (repair.rule, repair.path) == ("foreign_part", "messages[1].content[0]")
 
 

@@ -57,6 +57,13 @@ def user(*blocks):
 TEXT = {"type": "text", "text": "Ok."}
 
 
+NO_INPUT = {"type": "tool_use", "id": "toolu_1", "name": "find"}
+SIGNED = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
+HIDDEN = {"type": "redacted_thinking", "data": "d"}
+SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+
+
 def fc(call_id="call_1", **more):
     return {"type": "function_call", "call_id": call_id, "name": "find", "arguments": "{}", **more}
 
@@ -96,6 +103,11 @@ def b_use(call_id="t1", name="find", given=None):
 
 def b_result(call_id="t1", content="7", **more):
     return {"toolResult": {"toolUseId": call_id, "content": [{"text": content}], **more}}
+
+
+def b_thought(signature=None):
+    text = {"text": "Hm."} if signature is None else {"text": "Hm.", "signature": signature}
+    return {"reasoningContent": {"reasoningText": text}}
 
 
 B_GO = {"role": "user", "content": [{"text": "Go."}]}
@@ -185,6 +197,25 @@ ROWS = [
     (
         "anthropic", "malformed_arguments", None,
         [A_GO, assistant(use()), user(result())], [A_GO, assistant(use(given='{"a":')), user(result())],
+    ),
+    ("anthropic", "malformed_arguments", None, [A_GO, assistant(use()), user(result())], [A_GO, assistant(NO_INPUT), user(result())]),
+    (
+        "anthropic", "malformed_arguments", None,
+        [A_GO, assistant(use()), user(result())], [A_GO, assistant({**NO_INPUT, "input": None}), user(result())],
+    ),
+    (
+        "anthropic", "blank_text", None,
+        [A_GO, assistant(use()), user(result(content=[TEXT]))],
+        [A_GO, assistant(use()), user(result(content=[TEXT, {"type": "text", "text": " "}]))],
+    ),
+    ("anthropic", "unsigned_reasoning", None, [A_GO, assistant(SIGNED, TEXT), ON], [A_GO, assistant({**SIGNED, "signature": ""}, TEXT), ON]),
+    ("anthropic", "unsigned_reasoning", None, [A_GO, assistant(HIDDEN, TEXT), ON], [A_GO, assistant({**HIDDEN, "data": ""}, TEXT), ON]),
+    ("anthropic", "server_tool_alone", None, [A_GO, assistant(SEARCH, FOUND, TEXT), ON], [A_GO, assistant(SEARCH, TEXT), ON]),
+    ("anthropic", "server_tool_alone", None, [A_GO, assistant(SEARCH, FOUND, TEXT), ON], [A_GO, assistant(FOUND, TEXT), ON]),
+    (
+        "anthropic", "server_tool_alone", None,  # a program of the model's waits for a tool of the app
+        [A_GO, assistant(SEARCH, use()), user(result()), assistant(FOUND, TEXT), ON],
+        [A_GO, assistant(SEARCH, use()), user(result()), assistant(TEXT), ON],
     ),
     ("anthropic", "last_is_assistant", "claude-opus-4-6", [A_GO, assistant(TEXT), ON], [A_GO, assistant(TEXT)]),
     ("gemini", "unanswered_call", None, [G_GO, model(g_call()), contents(g_result()), G_GO], [G_GO, model(g_call()), G_GO]),
@@ -276,6 +307,20 @@ ROWS = [
         [B_GO, assistant(b_use()), user(b_result(status="error"))],
         [B_GO, assistant(b_use()), user(b_result(content="", status="error"))],
     ),
+    (
+        "bedrock", "malformed_arguments", None,
+        [B_GO, assistant(b_use()), user(b_result())],
+        [B_GO, assistant({"toolUse": {"toolUseId": "t1", "name": "find"}}), user(b_result())],
+    ),
+    ("bedrock", "blank_text", None, [B_GO, assistant(b_use()), user(b_result())], [B_GO, assistant(b_use()), user(b_result(content=""))]),
+    (
+        "bedrock", "unsigned_reasoning", "anthropic.claude-sonnet-4-5",
+        [B_GO, assistant(b_thought("s"), {"text": "Ok."}), B_GO], [B_GO, assistant(b_thought(), {"text": "Ok."}), B_GO],
+    ),
+    (
+        "bedrock", "blank_signature", "amazon.nova-pro",
+        [B_GO, assistant(b_thought(), {"text": "Ok."}), B_GO], [B_GO, assistant(b_thought(""), {"text": "Ok."}), B_GO],
+    ),
     ("bedrock", "same_role", None, [B_GO, B_OK, B_GO], [B_GO, B_GO]),
     ("bedrock", "first_is_assistant", None, [B_GO, B_OK, B_GO], [B_OK, B_GO]),
     (
@@ -287,6 +332,9 @@ ROWS = [
         [GO, asks(call(NINE), call(OTHER)), answer(NINE), answer(OTHER)],
         [GO, asks(call(NINE), call(NINE)), answer(NINE), answer(NINE)],
     ),
+    ("openai", "malformed_arguments", None, [GO, asks(call()), answer()], [GO, asks(call(arguments={})), answer()]),
+    ("openai", "malformed_arguments", None, [GO, asks(call()), answer()], [GO, asks(call(arguments=None)), answer()]),
+    ("openai-responses", "malformed_arguments", None, [GO, fc(), fco()], [GO, fc(arguments={}), fco()]),
     ("mistral", "unanswered_call", None, [GO, asks(call(NINE)), answer(NINE)], [GO, asks(call(NINE)), ON]),
     ("mistral", "open_turn", None, [GO, asks(call(NINE)), answer(NINE)], [GO, asks(call(NINE))]),
     ("mistral", "orphan_result", None, [GO, asks(call(NINE)), answer(NINE)], [GO, answer(NINE)]),
@@ -366,6 +414,9 @@ ROWS = [
         [GO, asks(call(), reasoning_content="Hm."), answer()],
         [GO, {**OK, "reasoning_content": "Hm."}, ON, asks(call()), answer()],
     ),
+    ("deepseek", "missing_reasoning", "deepseek-reasoner", [GO, asks(call(), reasoning_content="Hm."), answer()], [GO, asks(call()), answer()]),
+    ("moonshot", "missing_reasoning", "kimi-k2-thinking", [GO, asks(call(), reasoning_content="Hm."), answer()], [GO, asks(call()), answer()]),
+    ("ollama", "malformed_arguments", None, [GO, asks(call(arguments={})), answer()], [GO, asks(call(arguments=None)), answer()]),
     ("gemini-interactions", "unanswered_call", None, [STEP, s_call(), s_result(), STEP], [STEP, s_call(), STEP]),
     ("gemini-interactions", "open_turn", None, [STEP, s_call(), s_result()], [STEP, s_call()]),
     ("gemini-interactions", "orphan_result", None, [STEP, s_call(), s_result()], [STEP, s_result()]),

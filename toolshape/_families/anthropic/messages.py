@@ -18,7 +18,7 @@ from toolshape._families.wire.content import (
     with_id_at,
     write_blocks,
 )
-from toolshape._families.wire.histories import Histories, history_rules
+from toolshape._families.wire.histories import AN_OBJECT, Histories, history_rules
 from toolshape._records.calls import JsonObject, WireCall, WireMessage
 from toolshape._records.parts import (
     File,
@@ -29,6 +29,7 @@ from toolshape._records.parts import (
     by_media_type,
     encoded,
     file_name_in_url,
+    is_blank,
     is_taken,
     kind_of,
     named,
@@ -270,6 +271,18 @@ HISTORIES = Histories(
         *history_rules(
             "anthropic 2.12.0 ToolUseBlockParam: the input is an object, 2026-11-22",
             "malformed_arguments",
+            pattern=AN_OBJECT,
+        ),
+        *history_rules(
+            "BerriAI/litellm#31654, 2026; maximhq/bifrost#6942, 2026-09, about Claude on Bedrock: Invalid signature",
+            "unsigned_reasoning",
+            pattern="signature|data",
+        ),
+        *history_rules(
+            "LibreChat-AI/agents#216, 2026-06: a call without its result; anthropics/claude-code#95406, 2026-09: a result "
+            "without its call",
+            "server_tool_alone",
+            pattern="server_tool_use",
         ),
         *history_rules(
             "Anthropic's documentation, read 2026-11: no prefill from 4.6 on; a message that ended with pause_turn "
@@ -336,8 +349,8 @@ def write_result_part(part: ToolResultPart) -> JsonObject:
 def write_result(call_id: str, text: str, parts: tuple[Part, ...], *, is_error: bool) -> JsonObject:
     """Write the block for a result."""
     block: JsonObject = {"type": "tool_result", "tool_use_id": call_id, "content": text}
-    if parts:
-        block["content"] = [write_piece(part) for part in parts]
+    if parts:  # a blank text is refused: anthropics/claude-code#59812, 2026-05
+        block["content"] = [write_piece(part) for part in parts if not is_blank(part)]
     if is_error:
         block["is_error"] = True
     return block

@@ -23,9 +23,19 @@ from toolshape._families.wire.content import (
     with_id_at,
     write_blocks,
 )
-from toolshape._families.wire.histories import Histories, history_rules
+from toolshape._families.wire.histories import AN_OBJECT, Histories, history_rules
 from toolshape._records.calls import JsonObject, WireCall, WireMessage
-from toolshape._records.parts import File, Image, Part, Text, as_text, by_media_type, kind_of, named
+from toolshape._records.parts import (
+    File,
+    Image,
+    Part,
+    Text,
+    as_text,
+    by_media_type,
+    is_blank,
+    kind_of,
+    named,
+)
 from toolshape._records.result import Result
 from toolshape.messages import (
     MediaPart,
@@ -299,8 +309,21 @@ HISTORIES = Histories(
             "first_is_assistant",
         ),
         *history_rules(
-            "botocore 1.44.5 ToolUseBlock: the input is an object, 2026-11-22",
+            "botocore 1.44.5 ToolUseBlock: the input is required, and an object, 2026-11-22",
             "malformed_arguments",
+            pattern=AN_OBJECT,
+        ),
+        *history_rules(
+            "maximhq/bifrost#6942, 2026-09: thinking.signature: Field required, or Invalid signature",
+            "unsigned_reasoning",
+            models="claude",
+            pattern="signature|redactedContent",
+        ),
+        *history_rules(
+            "maximhq/bifrost#6942, 2026-09: Nova and MiniMax refuse a signature that is empty",
+            "blank_signature",
+            models="nova|minimax",
+            pattern="signature",
         ),
     ),
 )
@@ -362,8 +385,9 @@ def write_result(
     # The server refuses a nested "__type" (bifrost#5762), so send a result that contains this key as text.
     is_object = isinstance(value, dict) and '"__type"' not in text
     content = [{"json": value} if is_object and not is_error else {"text": text or " "}]
-    if parts:
-        content = [write_result_piece(part) for part in parts]
+    if parts:  # an empty text is refused: NousResearch/hermes-agent#55093, 2026-06
+        said = [write_result_piece(part) for part in parts if not is_blank(part)]
+        content = said or [{"text": " "}]
     tool_result: JsonObject = {"toolUseId": call_id, "content": content}
     if is_error:
         tool_result["status"] = "error"

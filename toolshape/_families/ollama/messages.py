@@ -14,7 +14,7 @@ from toolshape._families.wire.content import (
     decode_base64,
     join_text,
 )
-from toolshape._families.wire.histories import Histories, history_rules
+from toolshape._families.wire.histories import AN_OBJECT, Histories, history_rules
 from toolshape._records.calls import JsonObject, WireCall, WireMessage
 from toolshape._records.parts import Image, Part, Text, by_media_type, encoded
 from toolshape._records.result import Result
@@ -144,8 +144,9 @@ HISTORIES = Histories(
             models=r"[:-]cloud$",
         ),
         *history_rules(
-            "ollama 0.6.3 Message.ToolCall: the arguments are an object, 2026-11-22",
+            "ollama 0.6.3 Message.ToolCall: the arguments are required, and an object, 2026-11-22",
             "malformed_arguments",
+            pattern=AN_OBJECT,
         ),
     ),
 )

@@ -29,7 +29,13 @@ from toolshape._families.wire.content import (
     with_id_at,
     without_error_mark,
 )
-from toolshape._families.wire.histories import IN_ONE_MESSAGE, NULL, Histories, history_rules
+from toolshape._families.wire.histories import (
+    A_TEXT,
+    IN_ONE_MESSAGE,
+    NULL,
+    Histories,
+    history_rules,
+)
 from toolshape._records.calls import (
     PLAIN_TEXT,
     JsonObject,
@@ -468,6 +474,11 @@ HISTORIES = Histories(
         ),
         *history_rules(
             "OpenHands/OpenHands#7700, 2025; openai/openai-openapi#523, 2026-02", "media_in_result"
+        ),
+        *history_rules(
+            "openai 3.57.0 ChatCompletionMessageFunctionToolCallParam: the arguments are text, 2026-11-27",
+            "malformed_arguments",
+            pattern=A_TEXT,
         ),
         *_NAMES,
     ),

@@ -176,6 +176,7 @@ DEEPSEEK = replace(
             "missing_reasoning",
             models=r"reasoner|v4",
             pattern="reasoning_content",
+            always="reasoner",
         )
     ),
     server=replace(
@@ -347,6 +348,7 @@ MOONSHOT = replace(
                 "missing_reasoning",
                 models=r"thinking|k2\.[5-9]",
                 pattern="reasoning_content",
+                always="thinking",
             )
         ),
         # The server refuses audio and files, and accepts videos: @ai-sdk/moonshotai 3.0.32, 2026-08.

@@ -21,7 +21,7 @@ from toolshape._families.wire.content import (
     with_id_at,
     without_error_mark,
 )
-from toolshape._families.wire.histories import Histories, history_rules
+from toolshape._families.wire.histories import A_TEXT, Histories, history_rules
 from toolshape._records.calls import (
     PLAIN_TEXT,
     JsonObject,
@@ -293,6 +293,11 @@ HISTORIES = Histories(
             models=r"^$|^(.*/)?(o[1-9]|gpt-[5-9]|gpt-oss|codex)",
         ),
         *history_rules("openai 3.54.0 FunctionDefinition, 2026-11-22", "tool_name"),
+        *history_rules(
+            "openai 3.57.0 ResponseFunctionToolCallParam: the arguments are text, 2026-11-27",
+            "malformed_arguments",
+            pattern=A_TEXT,
+        ),
     ),
 )
 

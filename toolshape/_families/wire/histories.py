@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 HistoryRuleName: TypeAlias = Literal[
-    "ambiguous_arguments", "blank_text", "call_id", "call_placement", "call_without_id", "content_beside_calls",
+    "ambiguous_arguments", "blank_signature", "blank_text", "call_id", "call_placement", "call_without_id", "content_beside_calls",
     "duplicate_id", "duplicate_result", "empty_error", "empty_message", "first_is_assistant", "foreign_part",
     "foreign_reasoning", "invalid_arguments", "item_id", "item_without_reasoning", "last_is_assistant", "late_result", "malformed_arguments",
     "media_as_text", "media_in_result", "media_kind", "missing_reasoning", "missing_signature", "no_messages", "open_turn",
-    "orphan_result", "other_tools", "reasoning_alone", "refused_reasoning", "same_role", "signed_prefix", "split_results",
-    "system_between", "system_moved", "text_after_call", "tool_name", "tools_missing", "trailing_space", "unanswered_call",
-    "unknown_tool", "user_after_result",
+    "orphan_result", "other_tools", "reasoning_alone", "refused_reasoning", "same_role", "server_tool_alone", "signed_prefix",
+    "split_results", "system_between", "system_moved", "text_after_call", "tool_name", "tools_missing", "trailing_space",
+    "unanswered_call", "unknown_tool", "unsigned_reasoning", "user_after_result",
 ]  # fmt: skip
 """The names of the history rules. A repair is switched on or off, and recorded, under the name of its rule."""
 
@@ -32,6 +32,12 @@ CARRY_RULES: frozenset[HistoryRuleName] = frozenset(
 NULL = "null"
 """The ``pattern`` of an ``empty_message`` rule for a provider that refuses only null content."""
 
+AN_OBJECT, A_TEXT = "an object", "text"
+"""The ``pattern`` of a ``malformed_arguments`` rule for a provider that requires arguments of this form.
+
+Without a pattern, arguments may also be null or absent.
+"""
+
 IN_ONE_MESSAGE = "in one message"
 """The ``pattern`` of a ``duplicate_id`` rule for a provider that accepts a repeated id in a later message."""
 
@@ -43,7 +49,9 @@ class HistoryRule(NamedTuple):
     missing name counts as an empty string. ``pattern`` must match the whole subject of the rule: an id, or a name. Some
     rules use ``pattern`` in another way:
 
-    - ``missing_reasoning``: the key that holds reasoning.
+    - ``missing_reasoning``: the key that holds reasoning. The rule holds where the history shows that
+      the model thinks, and always for a model whose name contains a match of ``always``.
+    - ``server_tool_alone``: the kinds of the provider's own calls, which are answered in the same turn.
     - ``refused_reasoning``: the keys that may not hold reasoning.
     - ``last_is_assistant``: which assistant message may be last anyway: a message with a key that matches and is
       ``True``, or a message whose last part is a provider part of a kind that matches.
@@ -55,6 +63,7 @@ class HistoryRule(NamedTuple):
     evidence: str
     models: str = ""
     pattern: str = ""
+    always: str = ""
 
     def holds(self, model: str | None) -> bool:
         """Return whether the rule holds for a model."""
@@ -62,10 +71,10 @@ class HistoryRule(NamedTuple):
 
 
 def history_rules(
-    evidence: str, *names: HistoryRuleName, models: str = "", pattern: str = ""
+    evidence: str, *names: HistoryRuleName, models: str = "", pattern: str = "", always: str = ""
 ) -> tuple[HistoryRule, ...]:
     """Return a rule for each name, all with the same evidence."""
-    return tuple(HistoryRule(name, evidence, models, pattern) for name in names)
+    return tuple(HistoryRule(name, evidence, models, pattern, always) for name in names)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

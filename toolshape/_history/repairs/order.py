@@ -246,10 +246,12 @@ def _continues_calls(messages: list[Message], at: int) -> bool:
 def _add_missing_reasoning(messages: list[Message], log: Log, *, thinks: bool) -> list[Message]:
     """Add empty reasoning to messages that have calls but no reasoning.
 
-    If ``thinks`` is false, change only messages without a wire form, because the encoder writes these messages.
+    If ``thinks`` is false, change only messages without a wire form, because the encoder writes these messages. A
+    model that always thinks needs no sign of it.
     """
     if "missing_reasoning" not in log.rules:
         return messages
+    thinks = thinks or log.rules.always_thinks
     return [
         missing_reasoning(message, log) if thinks or message.raw is None else message
         for message in messages

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from toolshape._families.wire.content import unread_keys
-from toolshape._families.wire.histories import HistoryRuleName
+from toolshape._families.wire.histories import A_TEXT, HistoryRuleName
 from toolshape._history.log import Log
+from toolshape._records.calls import plain_text
 from toolshape._records.parts import Text, as_text
 from toolshape.messages import (
     MediaPart,
@@ -26,13 +27,16 @@ Repairer: TypeAlias = Callable[[Message, Log], Message]
 
 
 def blank_text(message: Message, log: Log) -> Message:
-    """Remove text parts that the provider rejects as blank, but keep text parts with a signature."""
+    """Remove text parts that the provider rejects as blank, also inside results; keep those with a signature."""
     if message.role == "system":
         return message
     pattern = log.rules.active["blank_text"].pattern or r"(?s).*\S.*"
     opaque = log.rules.histories.opaque_keys
     kept_parts: list[MessagePart] = []
     for part in message.parts:
+        if isinstance(part, ToolResultPart):
+            kept_parts.append(_without_blank_texts(part, message, log, pattern))
+            continue
         is_signed = isinstance(part.raw, dict) and any(part.raw.get(key) for key in opaque)
         if isinstance(part, TextPart) and not re.fullmatch(pattern, part.text) and not is_signed:
             log.repaired(
@@ -41,6 +45,35 @@ def blank_text(message: Message, log: Log) -> Message:
         else:
             kept_parts.append(part)
     return with_parts(message, kept_parts)
+
+
+def _without_blank_texts(
+    part: ToolResultPart, message: Message, log: Log, pattern: str
+) -> ToolResultPart:
+    """Remove the blank texts among the blocks of a result.
+
+    Bedrock's blocks have no type. It takes white space there, and it wants one block.
+    """
+    raw = part.raw
+    inner = raw.get("toolResult") if isinstance(raw, dict) else None
+    holder = inner if isinstance(inner, dict) else raw
+    blocks = holder.get("content") if isinstance(holder, dict) else None
+    if not isinstance(holder, dict) or not isinstance(blocks, list):
+        return part
+    wanted = pattern if holder is raw else r"(?s).+"
+    kept = [block for block in blocks if not _is_blank_block(block, wanted)]
+    if len(kept) == len(blocks):
+        return part
+    path = part_path(message, part)
+    log.repaired("blank_text", path, "a text in a result is blank", "it is left out")
+    if holder is raw:
+        return replace(part, raw={**holder, "content": kept})
+    return replace(part, raw={"toolResult": {**holder, "content": kept or [{"text": " "}]}})
+
+
+def _is_blank_block(block: object, pattern: str) -> bool:
+    text = block.get("text") if isinstance(block, dict) else None
+    return isinstance(text, str) and re.fullmatch(pattern, text) is None
 
 
 def text_after_call(message: Message, log: Log) -> Message:
@@ -75,25 +108,79 @@ def move_calls_last(parts: Sequence[MessagePart]) -> tuple[MessagePart, ...]:
 
 
 def malformed_arguments(message: Message, log: Log) -> Message:
-    """Drop the wire form of a call whose arguments are not an object: the encoder then wraps them in an object."""
+    """Drop the wire form of a call whose arguments have another form than the provider takes: the encoder writes them.
+
+    Arguments that are absent or null become an empty object, what is no object is wrapped in one, and
+    an object becomes text where the provider takes text.
+    """
+    form = log.rules.active["malformed_arguments"].pattern
 
     def change(part: MessagePart) -> MessagePart:
-        if (
-            not isinstance(part, ToolCallPart)
-            or part.raw is None
-            or isinstance(part.arguments_raw, (dict, type(None)))
-        ):
+        if not isinstance(part, ToolCallPart) or part.raw is None:
             return part
-        path = part_path(message, part)
-        log.repaired(
-            "malformed_arguments",
-            path,
-            "the arguments are not an object",
-            "they are wrapped in an object",
-        )
+        given = part.arguments_raw
+        if isinstance(given, str if form == A_TEXT else dict) or plain_text(given) is not None:
+            return part
+        if given is None:
+            if not form:
+                return part
+            fault, remedy = "the arguments are missing", "an empty object is sent"
+        elif form == A_TEXT:
+            fault, remedy = "the arguments are not text", "they are written as JSON"
+        else:
+            fault, remedy = "the arguments are not an object", "they are wrapped in an object"
+        log.repaired("malformed_arguments", part_path(message, part), fault, remedy)
         return replace(part, raw=None)
 
     return with_parts(message, map(change, message.parts))
+
+
+def unsigned_reasoning(message: Message, log: Log) -> Message:
+    """Remove reasoning without a signature, which an interrupted stream or a gateway leaves behind."""
+    keys = re.compile(log.rules.active["unsigned_reasoning"].pattern)
+    kept_parts: list[MessagePart] = []
+    for part in message.parts:
+        if isinstance(part, ReasoningPart) and _is_unsigned(part.raw, keys):
+            path = part_path(message, part)
+            log.repaired("unsigned_reasoning", path, "reasoning has no signature", "it is left out")
+        else:
+            kept_parts.append(part)
+    return with_parts(message, kept_parts)
+
+
+def _is_unsigned(node: object, keys: re.Pattern[str]) -> bool:
+    """Whether no key that matches has a value, at any depth."""
+    if not isinstance(node, dict):
+        return True
+    return not any(
+        bool(value) if keys.fullmatch(key) else not _is_unsigned(value, keys)
+        for key, value in node.items()
+    )
+
+
+def blank_signature(message: Message, log: Log) -> Message:
+    """Remove the key of a signature that is empty."""
+    key = log.rules.active["blank_signature"].pattern
+
+    def change(part: MessagePart) -> MessagePart:
+        if (
+            not isinstance(part, ReasoningPart)
+            or (raw := _without_blank(part.raw, key)) == part.raw
+        ):
+            return part
+        path = part_path(message, part)
+        log.repaired("blank_signature", path, "the signature is empty", "it is left out")
+        return replace(part, raw=raw)
+
+    return with_parts(message, map(change, message.parts))
+
+
+def _without_blank(node: object, key: str) -> object:
+    if not isinstance(node, dict):
+        return node
+    return {
+        name: _without_blank(value, key) for name, value in node.items() if name != key or value
+    }
 
 
 def refused_reasoning(message: Message, log: Log) -> Message:
@@ -324,6 +411,8 @@ TOOL_RULES: Mapping[HistoryRuleName, Repairer] = {
 
 CONTENT_RULES: Mapping[HistoryRuleName, Repairer] = {
     "refused_reasoning": refused_reasoning,
+    "unsigned_reasoning": unsigned_reasoning,
+    "blank_signature": blank_signature,
     "item_id": item_id,
 }
 """The repairs for all messages. These repairs run before ``TOOL_RULES``."""
