@@ -57,21 +57,23 @@ def request_of(conversation):
 
 def halves(messages):
     """For each turn, the calls of the provider's own without a later result, and the results without an earlier call."""
-    turns, calls, waiting, orphans = [], set(), set(), set()
+    turns, calls, waiting, orphans = [], set(), [], set()
     for message in messages:
         blocks = message["content"] if isinstance(message["content"], list) else []
         if message["role"] == "user" and not any(
             block["type"] == "tool_result" for block in blocks
         ):
             turns.append((waiting, orphans))
-            calls, waiting, orphans = set(), set(), set()
+            calls, waiting, orphans = set(), [], set()
         for block in blocks:
             if block["type"] == "server_tool_use":
                 calls.add(block["id"])
-                waiting.add(block["id"])
+                waiting.append(block["id"])
             elif block["type"] == "web_search_tool_result":
-                waiting.discard(block["tool_use_id"])
-                orphans |= {block["tool_use_id"]} - calls
+                answered = block["tool_use_id"]
+                orphans |= {answered} - calls
+                if answered in waiting:
+                    waiting.remove(answered)
     return turns, (waiting, orphans)
 
 

@@ -48,19 +48,20 @@ def _alone(
 ) -> dict[int, str]:
     """Return what is wrong with each call and each result that stands alone, by the ``id()`` of the part."""
     alone: dict[int, str] = {}
-    waiting: dict[str, int] = {}
+    waiting: dict[str, list[int]] = {}
     for message in turn:
         for part in message.parts:
             if (called := _call_id(part, rules)) is not None:
                 calls.add(called)
-                waiting[called] = id(part)
+                waiting.setdefault(called, []).append(id(part))
             elif (answered := _result_id(part)) is not None:
-                waiting.pop(answered, None)
-                if answered not in calls:
+                if waiting.get(answered):
+                    waiting[answered].pop()
+                elif answered not in calls:
                     alone[id(part)] = f"no call of the provider's own has the id {answered!r}"
     if not is_open:
-        for called, part_id in waiting.items():
-            alone[part_id] = f"the provider's own call {called!r} has no result"
+        for called, part_ids in waiting.items():
+            alone |= dict.fromkeys(part_ids, f"the provider's own call {called!r} has no result")
     return alone
 
 
