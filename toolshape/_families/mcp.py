@@ -20,7 +20,7 @@ from toolshape._families.wire.provider import (
     unsupported,
 )
 from toolshape._records.calls import Effect, JsonObject, JsonSchema, Spec, WireCall, WireMessage
-from toolshape._records.mcp_results import Structured
+from toolshape._records.mcp_results import McpParts
 from toolshape._records.parts import File, Image, Part, Text, encoded
 from toolshape._records.result import Result
 from toolshape._schema import checks as rules
@@ -230,14 +230,19 @@ def _write_result(result: Result, *, is_wrapped: bool) -> WireMessage:
         "content": [{"type": "text", "text": result.text}],
         "isError": result.error is not None,
     }
-    if result.parts:
-        message["content"] = [_write_piece(part) for part in result.parts]
-        if (
-            isinstance(result.parts, Structured)
-            and result.error is None
-            and _is_accepted(result.value, is_wrapped)
-        ):
-            message["structuredContent"] = result.value
+    parts = result.parts
+    if parts:
+        blocks = parts.content if isinstance(parts, McpParts) else None
+        pieces = parts if blocks is None else blocks
+        message["content"] = [
+            piece if isinstance(piece, dict) else _write_piece(piece) for piece in pieces
+        ]
+        if isinstance(parts, McpParts):
+            is_value = parts.is_structured and result.error is None
+            if is_value and _is_accepted(result.value, is_wrapped):
+                message["structuredContent"] = result.value
+            if parts.meta:
+                message["_meta"] = parts.meta
         return message
     is_complete = result.is_text is not None or isinstance(
         result.value, str

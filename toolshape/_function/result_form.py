@@ -9,7 +9,12 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import SkipJsonSchema
-from pydantic_core import PydanticSerializationError, SchemaSerializer, to_json
+from pydantic_core import (
+    PydanticSerializationError,
+    SchemaSerializer,
+    to_json,
+    to_jsonable_python,
+)
 
 from toolshape._function.core_schema.nodes import Node, rebuild
 from toolshape._function.json_schema import generate
@@ -17,6 +22,7 @@ from toolshape._function.signature import Signature
 from toolshape._records.calls import Finding, JsonSchema
 from toolshape._records.mcp_results import is_mcp_content_type, is_mcp_result_type
 from toolshape._records.parts import File, Image, Text
+from toolshape._records.shown import as_sendable
 
 _EMPTY = inspect.Signature.empty
 _YIELDING = frozenset(
@@ -188,9 +194,12 @@ def _typed_writer(serializer: Any) -> Write:
     def write(value: Any) -> tuple[str, bool]:
         try:
             return _unquote(serializer.to_json(value, by_alias=True, warnings=False))
-        except (
-            PydanticSerializationError
-        ):  # the value does not match the annotation, or its bytes are not UTF-8
+        except PydanticSerializationError as error:
+            if _SURROGATE in str(error):
+                return _write_untyped(
+                    _sendable(serializer.to_python(value, by_alias=True, warnings=False))
+                )
+            # The value does not match the annotation, or its bytes are not UTF-8.
             return _write_untyped(value)
 
     return write
@@ -198,20 +207,35 @@ def _typed_writer(serializer: Any) -> Write:
 
 def _write_untyped(value: Any) -> tuple[str, bool]:
     if type(value) is str:
-        if not value.isascii():
-            value.encode()  # raises for a lone surrogate, which no provider accepts
-        return value, True
+        return (value if value.isascii() else as_sendable(value)), True
+    by_alias = _is_by_alias(value)
     try:
-        return _unquote(
-            to_json(value, inf_nan_mode="null", by_alias=_is_by_alias(value), fallback=_to_plain)
-        )
-    except PydanticSerializationError:
+        return _unquote(to_json(value, inf_nan_mode="null", by_alias=by_alias, fallback=_to_plain))
+    except PydanticSerializationError as error:
+        if _SURROGATE in str(error):
+            return _write_untyped(_sendable(value))
         dumped = (
             value.model_dump() if isinstance(value, BaseModel) else value
         )  # or the class's bytes mode would apply
         return _unquote(
             to_json(dumped, inf_nan_mode="null", bytes_mode="base64", fallback=_to_plain)
         )
+
+
+_SURROGATE = "surrogates not allowed"  # what pydantic says of half a surrogate pair
+
+
+def _sendable(node: Any) -> Any:
+    """Return JSON data in which no text holds half a surrogate pair."""
+    if isinstance(node, str):
+        return as_sendable(node)
+    if isinstance(node, dict):
+        return {_sendable(key): _sendable(value) for key, value in node.items()}
+    if isinstance(node, (list, tuple, set, frozenset)):
+        return [_sendable(item) for item in node]
+    if node is None or isinstance(node, (bool, int, float)):
+        return node
+    return _sendable(to_jsonable_python(node, by_alias=_is_by_alias(node), fallback=_to_plain))
 
 
 def _to_plain(value: Any) -> Any:

@@ -10,7 +10,7 @@ from toolshape._function.calling.failures import RemoteError, as_call_error, hid
 from toolshape._records.calls import Call, Coercion, new_record
 from toolshape._records.errors import ToolError, UsageError
 from toolshape._records.mcp_results import (
-    Structured,
+    McpParts,
     is_mcp_result,
     mcp_contents,
     mcp_parts,
@@ -61,11 +61,14 @@ def successful_result(
         if parts:
             if handler.check_output is not None:
                 _check_structured(handler.check_output, value)
-            is_structured = isinstance(parts, Structured) and not handler.is_framed
-            text, parts = handler.framed_parts(parts)
+            text, sent = handler.framed_parts(parts)
             text.encode()  # raises for half a surrogate pair
+            if not isinstance(parts, McpParts):
+                parts = sent
+            elif handler.is_framed:
+                parts = parts.changed(sent)
             if is_mcp_result(value):
-                value, parts = mcp_value(value), Structured(parts) if is_structured else parts
+                value = mcp_value(value)
         else:
             text, is_text = handler.write(value)
             if handler.is_looked_at:

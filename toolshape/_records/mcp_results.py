@@ -7,17 +7,36 @@ This module imports no SDK. It recognises objects by the names of their classes 
 import base64
 import functools
 import json
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from toolshape._records.calls import JsonObject
 from toolshape._records.parts import File, Image, Part, Text, as_text
 
 _NAME = "CallToolResult"
+_OF_FASTMCP = "ToolResult"  # as a CallToolResult, in fastmcp 4.2.3
+_HTTP = ("https://", "http://")
 
 
-class Structured(tuple[Part, ...]):
-    """The parts of a result that also has structured content, which is the value of the result."""
+class McpParts(tuple[Part, ...]):  # noqa: SLOT001 - a tuple with attributes cannot have slots
+    """The parts that a model reads of MCP's blocks, and what an MCP client receives instead of them.
 
-    __slots__ = ()
+    ``content`` holds the blocks as JSON, and parts of ours among them; it is ``None`` if the parts
+    were cut or marked. ``is_structured`` tells whether the value of the result is structured
+    content, and ``meta`` is the result's ``_meta``, which is for the app.
+    """
+
+    content: tuple[JsonObject | Part, ...] | None = None
+    is_structured: bool = False
+    meta: JsonObject | None = None
+
+    def changed(self, parts: Sequence[Part]) -> tuple[Part, ...]:
+        """Return other parts in place of these, with what is not for the model."""
+        if not self.meta:
+            return tuple(parts)
+        made = McpParts(parts)
+        made.meta = self.meta
+        return made
 
 
 _BLOCKS = frozenset(
@@ -49,10 +68,11 @@ def mcp_contents(value: Any) -> tuple[Part, ...]:
     kinds: set[Any] = set(map(type, values))
     if not any(is_mcp_content_type(kind) for kind in kinds):
         return ()
-    return tuple(_part_of(block) for block in values)
+    return _read_blocks([_block_of(block) for block in values])
 
 
-def _part_of(value: Any) -> Part:
+def _block_of(value: Any) -> Any:
+    """Return a block, converted if it is a helper object; a part of ours, and a string as one."""
     if isinstance(value, (Text, Image, File)):
         return value
     if isinstance(value, str):
@@ -66,12 +86,34 @@ def _part_of(value: Any) -> Part:
         (make for name in _HELPERS.values() if (make := getattr(value, name, None)) is not None),
         None,
     )
-    return _part(value if make is None else make())
+    return value if make is None else make()
+
+
+def _read_blocks(blocks: Sequence[Any]) -> McpParts:
+    """Read blocks and parts of ours. What is for the user alone is left out of what the model reads, unless it is all."""
+    for_model = [block for block in blocks if not _is_for_user(block)] or blocks
+    made = McpParts(part for block in for_model for part in _parts(block))
+    content = [item for block in blocks if (item := _as_json(block)) is not None]
+    if len(content) == len(blocks):
+        made.content = tuple(content)
+    return made
+
+
+def _is_for_user(block: Any) -> bool:
+    return getattr(getattr(block, "annotations", None), "audience", None) == ["user"]
+
+
+def _as_json(block: Any) -> JsonObject | Part | None:
+    """Return a block as a client receives it from the SDK's own server; ``None`` if its class has no such form."""
+    if isinstance(block, (Text, Image, File)):
+        return block
+    dump = getattr(block, "model_dump", None)
+    return None if dump is None else dump(mode="json", by_alias=True, exclude_none=True)
 
 
 def is_mcp_result_type(annotation: Any) -> bool:
     """Whether a return annotation is an MCP result class."""
-    return getattr(annotation, "__name__", "") == _NAME
+    return _is_result_name(annotation)
 
 
 def is_mcp_result(value: Any) -> bool:
@@ -82,7 +124,14 @@ def is_mcp_result(value: Any) -> bool:
 
 @functools.lru_cache(maxsize=256)  # called for every result
 def _is_result_class(kind: Any) -> bool:
-    return any(base.__name__ == _NAME for base in kind.__mro__)
+    return any(_is_result_name(base) for base in kind.__mro__)
+
+
+def _is_result_name(kind: Any) -> bool:
+    name = getattr(kind, "__name__", "")
+    if name != _OF_FASTMCP:
+        return name == _NAME
+    return str(getattr(kind, "__module__", "")).partition(".")[0] == "fastmcp"
 
 
 def _field(value: Any, name: str, name_until_1: str) -> Any:
@@ -106,49 +155,70 @@ def mcp_structured(value: Any) -> Any:
 
 def mcp_value(value: Any) -> Any:
     """Return the value of an MCP result: its structured content, else its only text, else its parts."""
-    structured, parts = mcp_structured(value), mcp_parts(value)
+    structured, blocks = mcp_structured(value), getattr(value, "content", None)
     if structured is not None:
         return structured
-    return parts[0].text if len(parts) == 1 and isinstance(parts[0], Text) else parts
+    if not blocks:
+        return ""
+    text = getattr(getattr(blocks[0], "resource", None) or blocks[0], "text", None)
+    return text if len(blocks) == 1 and isinstance(text, str) else tuple(mcp_parts(value))
 
 
-def mcp_parts(value: Any) -> tuple[Part, ...]:
+def mcp_parts(value: Any) -> McpParts:
     """Return the content of an MCP result. If the content is empty, return the structured content as text."""
     blocks, structured = getattr(value, "content", None), mcp_structured(value)
-    parts = tuple(_part(block) for block in blocks) if isinstance(blocks, (list, tuple)) else ()
-    parts = parts or (
-        Text("" if structured is None else json.dumps(structured, ensure_ascii=False)),
-    )
-    return parts if structured is None else Structured(parts)
+    if not blocks or not isinstance(blocks, (list, tuple)):
+        text = "" if structured is None else json.dumps(structured, ensure_ascii=False)
+        blocks = [Text(text)]
+    made = _read_blocks(blocks)
+    made.is_structured = structured is not None
+    meta = _field(value, "meta", "_meta")
+    made.meta = meta if isinstance(meta, dict) else None
+    return made
 
 
-def _part(block: Any) -> Part:
-    """Convert a content block: text, image, audio, resource or resource link (MCP specification 2026-07-28)."""
-    content_source = getattr(block, "resource", None) or block
-    media_type = str(_field(content_source, "mime_type", "mimeType") or "application/octet-stream")
-    text, data = (
-        getattr(content_source, "text", None),
-        getattr(content_source, "data", getattr(content_source, "blob", None)),
-    )
-    url = str(getattr(content_source, "uri", None) or "")
-    name = str(getattr(content_source, "name", None) or url.rpartition("/")[2] or "file")
+def _parts(block: Any) -> Iterator[Part]:
+    """Convert a content block: text, image, audio, resource or resource link (MCP specification 2026-07-28).
+
+    The model also reads what a link or a resource says of itself: its address, type, size, title and description.
+    """
+    if isinstance(block, (Text, Image, File)):
+        yield block
+        return
+    resource = getattr(block, "resource", None)
+    source = resource or block
+    media_type = str(_field(source, "mime_type", "mimeType") or "application/octet-stream")
+    url = str(getattr(source, "uri", None) or "")
+    name = str(getattr(source, "name", None) or url.rpartition("/")[2] or "file")
+    text = getattr(source, "text", None)
+    if isinstance(text, str) and resource is None:
+        yield Text(text)
+        return
+    size = getattr(source, "size", None)
+    said = [name, media_type, *([] if size is None else [f"{size} bytes"]), url]
+    about = [getattr(source, key, None) for key in ("title", "description")]
+    details = [line for line in about if isinstance(line, str) and line and line != name]
+    header = "\n".join([f"[{', '.join(filter(None, said))}]", *details])
+    data = getattr(source, "data", getattr(source, "blob", None))
     if isinstance(text, str):
-        return Text(text)
-    if not isinstance(data, str):
-        is_public = url.startswith(
-            ("https://", "http://")
-        )  # only the server can fetch any other link
-        return (
-            File(media_type=media_type, name=name, url=url)
-            if is_public
-            else Text(f"[{name}, {media_type}, {url}]")
-        )
+        yield Text(f"{header}\n{text}" if url else text)
+    elif isinstance(data, str):
+        if url:
+            yield Text(header)
+        yield _media(data, media_type, name)
+    elif url.startswith(_HTTP):
+        if details or size is not None:
+            yield Text(header)
+        yield File(media_type=media_type, name=name, url=url)
+    else:  # only the server can fetch any other link
+        yield Text(header)
+
+
+def _media(data: str, media_type: str, name: str) -> Part:
     try:
         content = base64.b64decode(data, validate=True)
     except ValueError:
         return Text(f"[{name}, {media_type}, not readable]")
-    return (
-        Image(content, media_type)
-        if media_type.startswith("image/")
-        else File(content, media_type, name)
-    )
+    if media_type.startswith("image/"):
+        return Image(content, media_type)
+    return File(content, media_type, name)

@@ -4,6 +4,8 @@ import base64
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from toolshape._records.shown import as_sendable
+
 
 @dataclass(frozen=True, slots=True)
 class Text:
@@ -12,7 +14,12 @@ class Text:
     text: str
 
     def __post_init__(self) -> None:
-        """Raise an error now if the value is not a string, rather than later when the part is sent."""
+        """Raise an error now if the value is not a string, rather than later when the part is sent.
+
+        Half of a surrogate pair becomes a replacement character, because no client can send it.
+        """
+        if isinstance(self.text, str):
+            object.__setattr__(self, "text", as_sendable(self.text))
         _refuse_odd(b"", self.text)
 
 

@@ -104,3 +104,15 @@ def _repr(value: Any) -> str:
         return repr(value)
     except Exception:  # a user's __repr__ may raise anything
         return f"<{type(value).__name__}>"
+
+
+def as_sendable(text: str) -> str:
+    """Return text in which each half of a surrogate pair is a replacement character, because no client can send it.
+
+    Python makes such halves of file names that are not UTF-8, and of pipes on Windows.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

@@ -255,6 +255,7 @@ def test_content_is_texts_images_and_files():
         "Look:",
         "[image/png, 4 bytes]",
         "[file, audio/wav, 4 bytes]",
+        "[a.txt, text/plain, file:///a.txt]",
         "inside",
         "[b.pdf, application/pdf, https://example.com/b.pdf]",
         "[file, image/png, not readable]",
@@ -402,7 +403,7 @@ CONTENTS = [
             type="resource",
             resource=content_class("Text")(uri="file:///a.txt", text="held", mimeType="text/plain"),
         ),
-        (Text("held"),),
+        (Text("[a.txt, text/plain, file:///a.txt]\nheld"),),
     ),
     (ServersImage(), (Image(b"png", "image/png"),)),
     (

@@ -234,6 +234,28 @@ def with_id(raw: JsonObject, call_id: str | None) -> JsonObject:
     return with_id_at(raw, "tool_use_id" if raw.get("type") == "tool_result" else "id", call_id)
 
 
+def _own_call(part: ProviderPart) -> tuple[str | None, str | None]:
+    """Return the id of a server tool's call, and of the call that a server tool's result answers."""
+    raw = part.raw if isinstance(part.raw, dict) else {}
+    if part.kind == "server_tool_use":
+        return str(raw.get("id")), None
+    answered = raw.get("tool_use_id")
+    return None, answered if isinstance(answered, str) else None
+
+
+def _without_blank(block: JsonObject) -> JsonObject:
+    """Return a result without its blank texts: as outer blocks, they must hold more than white space."""
+    content = block.get("content")
+    if not isinstance(content, list):
+        return block
+    kept = [
+        inner
+        for inner in content
+        if not isinstance(text := member(inner, "text"), str) or text.strip()
+    ]
+    return block if len(kept) == len(content) else {**block, "content": kept}
+
+
 HISTORIES = Histories(
     key="messages",
     read=read,
@@ -245,6 +267,8 @@ HISTORIES = Histories(
     input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
     opaque_keys=frozenset({"signature"}),
     continued_by=frozenset({"thread"}),  # anthropic 2.12.0, beta
+    own_call=_own_call,
+    without_blank=_without_blank,
     media_types=_MEDIA_TYPES,
     rules=(
         *history_rules(
@@ -282,7 +306,6 @@ HISTORIES = Histories(
             "LibreChat-AI/agents#216, 2026-06: a call without its result; anthropics/claude-code#95406, 2026-09: a result "
             "without its call",
             "server_tool_alone",
-            pattern="server_tool_use",
         ),
         *history_rules(
             "Anthropic's documentation, read 2026-11: no prefill from 4.6 on; a message that ended with pause_turn "

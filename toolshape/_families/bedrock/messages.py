@@ -261,6 +261,21 @@ def with_id(raw: JsonObject, call_id: str | None) -> JsonObject | None:
     return None if key is None else {**raw, key: with_id_at(raw[key], "toolUseId", call_id)}
 
 
+def _without_blank(block: JsonObject) -> JsonObject:
+    """Return a result without its empty texts. One block must be left, and white space is one.
+
+    Source: NousResearch/hermes-agent#55093, 2026-06.
+    """
+    result = block.get("toolResult")
+    content = result.get("content") if isinstance(result, dict) else None
+    if not isinstance(result, dict) or not isinstance(content, list):
+        return block
+    kept = [inner for inner in content if member(inner, "text") != ""]
+    if len(kept) == len(content):
+        return block
+    return {**block, "toolResult": {**result, "content": kept or [{"text": " "}]}}
+
+
 HISTORIES = Histories(
     key="messages",
     model_key="modelId",
@@ -272,6 +287,7 @@ HISTORIES = Histories(
     joins=True,
     input_kinds=frozenset({"image", "file", "video", "audio"}),
     media_types=frozenset(_FORMATS),
+    without_blank=_without_blank,
     rules=(
         *history_rules(
             "botocore 1.44.5 ToolUseId: 1 to 64 of a-z A-Z 0-9 _ . : -, 2026-11-22",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from toolshape._records.calls import JsonObject, WireMessage
-    from toolshape.messages import Message, ToolCallPart
+    from toolshape.messages import Message, ProviderPart, ToolCallPart
 
 
 HistoryRuleName: TypeAlias = Literal[
@@ -51,7 +51,6 @@ class HistoryRule(NamedTuple):
 
     - ``missing_reasoning``: the key that holds reasoning. The rule holds where the history shows that
       the model thinks, and always for a model whose name contains a match of ``always``.
-    - ``server_tool_alone``: the kinds of the provider's own calls, which are answered in the same turn.
     - ``refused_reasoning``: the keys that may not hold reasoning.
     - ``last_is_assistant``: which assistant message may be last anyway: a message with a key that matches and is
       ``True``, or a message whose last part is a provider part of a kind that matches.
@@ -103,6 +102,10 @@ class Histories:
             written like another provider's part.
         item_ids: The prefixes of the ids that the provider gives to items, by the type of the item.
         continued_by: The keys or item kinds by which a request continues from state that the provider keeps.
+        own_call: Takes a part that only the provider knows. Returns the id of the call that the provider
+            runs itself, if the part is one, and the id of the call that the part answers, if it does.
+        without_blank: Returns the ``raw`` of a result without the texts inside of it that the
+            provider refuses as blank; the same object if there are none.
         rules: The rules by which the provider refuses a history.
     """
 
@@ -123,6 +126,8 @@ class Histories:
     with_id: "Callable[[JsonObject, str | None], JsonObject | None] | None" = None
     item_ids: Mapping[str, str] = field(default_factory=dict)
     continued_by: frozenset[str] = frozenset()
+    own_call: "Callable[[ProviderPart], tuple[str | None, str | None]] | None" = None
+    without_blank: "Callable[[JsonObject], JsonObject] | None" = None
     rules: tuple[HistoryRule, ...] = ()
 
     def rule(self, name: HistoryRuleName, model: str | None) -> HistoryRule | None:

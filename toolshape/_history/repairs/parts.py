@@ -35,7 +35,7 @@ def blank_text(message: Message, log: Log) -> Message:
     kept_parts: list[MessagePart] = []
     for part in message.parts:
         if isinstance(part, ToolResultPart):
-            kept_parts.append(_without_blank_texts(part, message, log, pattern))
+            kept_parts.append(_without_blank_texts(part, message, log))
             continue
         is_signed = isinstance(part.raw, dict) and any(part.raw.get(key) for key in opaque)
         if isinstance(part, TextPart) and not re.fullmatch(pattern, part.text) and not is_signed:
@@ -47,33 +47,17 @@ def blank_text(message: Message, log: Log) -> Message:
     return with_parts(message, kept_parts)
 
 
-def _without_blank_texts(
-    part: ToolResultPart, message: Message, log: Log, pattern: str
-) -> ToolResultPart:
-    """Remove the blank texts among the blocks of a result.
-
-    Bedrock's blocks have no type. It takes white space there, and it wants one block.
-    """
-    raw = part.raw
-    inner = raw.get("toolResult") if isinstance(raw, dict) else None
-    holder = inner if isinstance(inner, dict) else raw
-    blocks = holder.get("content") if isinstance(holder, dict) else None
-    if not isinstance(holder, dict) or not isinstance(blocks, list):
+def _without_blank_texts(part: ToolResultPart, message: Message, log: Log) -> ToolResultPart:
+    """Remove the blank texts among the blocks of a result."""
+    without_blank = log.rules.histories.without_blank
+    if without_blank is None or not isinstance(part.raw, dict):
         return part
-    wanted = pattern if holder is raw else r"(?s).+"
-    kept = [block for block in blocks if not _is_blank_block(block, wanted)]
-    if len(kept) == len(blocks):
+    raw = without_blank(part.raw)
+    if raw is part.raw:
         return part
     path = part_path(message, part)
     log.repaired("blank_text", path, "a text in a result is blank", "it is left out")
-    if holder is raw:
-        return replace(part, raw={**holder, "content": kept})
-    return replace(part, raw={"toolResult": {**holder, "content": kept or [{"text": " "}]}})
-
-
-def _is_blank_block(block: object, pattern: str) -> bool:
-    text = block.get("text") if isinstance(block, dict) else None
-    return isinstance(text, str) and re.fullmatch(pattern, text) is None
+    return replace(part, raw=raw)
 
 
 def text_after_call(message: Message, log: Log) -> Message:

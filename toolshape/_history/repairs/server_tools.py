@@ -1,6 +1,5 @@
 """Keeps the provider's own calls and their results together: each is refused without the other."""
 
-import re
 from collections.abc import Sequence
 
 from toolshape._history.log import Log, Rules
@@ -51,17 +50,18 @@ def _alone(
     waiting: dict[str, list[int]] = {}
     for message in turn:
         for part in message.parts:
-            if (called := _call_id(part, rules)) is not None:
+            called, answered = _own_call(part, rules)
+            if called is not None:
                 calls.add(called)
                 waiting.setdefault(called, []).append(id(part))
-            elif (answered := _result_id(part)) is not None:
+            elif answered is not None:
                 if waiting.get(answered):
                     waiting[answered].pop()
                 elif answered not in calls:
                     alone[id(part)] = f"no call of the provider's own has the id {answered!r}"
     if not is_open:
-        for called, part_ids in waiting.items():
-            alone |= dict.fromkeys(part_ids, f"the provider's own call {called!r} has no result")
+        for name, part_ids in waiting.items():
+            alone |= dict.fromkeys(part_ids, f"the provider's own call {name!r} has no result")
     return alone
 
 
@@ -74,20 +74,12 @@ def _turns(messages: Sequence[Message]) -> list[list[Message]]:
     return turns
 
 
-def _call_id(part: MessagePart, rules: Rules) -> str | None:
-    """Return the id of a call that the provider runs itself; ``None`` for any other part."""
-    if not isinstance(part, ProviderPart) or not isinstance(part.raw, dict):
-        return None
-    kinds = rules.active["server_tool_alone"].pattern
-    return str(part.raw.get("id")) if re.fullmatch(kinds, part.kind) else None
-
-
-def _result_id(part: MessagePart) -> str | None:
-    """Return the id of the call that a result of the provider's own answers; ``None`` for any other part."""
-    if not isinstance(part, ProviderPart) or not isinstance(part.raw, dict):
-        return None
-    answered = part.raw.get("tool_use_id")
-    return answered if isinstance(answered, str) else None
+def _own_call(part: MessagePart, rules: Rules) -> tuple[str | None, str | None]:
+    """Return the id of a call that the provider runs itself, and the id of the call that a part answers."""
+    own_call = rules.histories.own_call
+    if own_call is None or not isinstance(part, ProviderPart):
+        return None, None
+    return own_call(part)
 
 
 def open_from(messages: Sequence[Message], rules: Rules) -> int:
@@ -97,5 +89,5 @@ def open_from(messages: Sequence[Message], rules: Rules) -> int:
     """
     start = max((at for at, message in enumerate(messages) if begins_turn(message)), default=0)
     parts = (part for message in messages[start:] for part in message.parts)
-    has_calls = any(_call_id(part, rules) is not None for part in parts)
+    has_calls = any(_own_call(part, rules)[0] is not None for part in parts)
     return start if has_calls else len(messages)
