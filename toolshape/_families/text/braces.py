@@ -14,11 +14,15 @@ from toolshape._schema.values import as_json, object_of
 
 
 class _Patterns(NamedTuple):
-    """Patterns for a quoted string, an object's key with its colon, and a string without its opening quote."""
+    """Patterns for a quoted string, an object's key with its colon, and a string without its opening quote.
+
+    ``token`` matches a quoted string, a bracket, or a key with ``=``, whose name is the group ``key``.
+    """
 
     string: re.Pattern[str]
     key: re.Pattern[str]
     half_quoted: re.Pattern[str]
+    token: re.Pattern[str]
 
 
 @lru_cache(16)
@@ -29,6 +33,7 @@ def _patterns(quote: str) -> _Patterns:
         re.compile(string, re.DOTALL),
         re.compile(rf"(?:{string}|(?P<word>[^:,{{}}\[\]]+)):", re.DOTALL),
         re.compile(rf"(?P<string>(?:(?!{mark})[^:{{}}\[\]])+){mark}\s*(?=[,}}])"),
+        re.compile(rf"{string}|[{{}}\[\]]|(?P<key>[A-Za-z_]\w*)\s*=", re.DOTALL),
     )
 
 
@@ -37,11 +42,13 @@ _WORD = re.compile(r"[^,{}\[\]]+")
 
 
 def read_braces(text: str, quote: str) -> Any:
-    """Parse a value.
+    """Parse a value. Parentheses may stand in place of the outer braces, and then ``=`` in place of ``:``.
 
     Raises:
         ValueError: The text is not exactly one value, or it is nested too deeply.
     """
+    if text.startswith("(") and text.endswith(")"):
+        text = _as_braces(text, quote)
     try:
         value, end = _read_value(text, _skip_blank(text, 0), quote)
     except RecursionError as error:
@@ -49,6 +56,20 @@ def read_braces(text: str, quote: str) -> Any:
     if end != len(text):
         raise ValueError("more than one value")
     return value
+
+
+def _as_braces(text: str, quote: str) -> str:
+    """Write an object in parentheses as one in braces; only the outer signs differ (jundot/omlx#1886, 2026)."""
+    pieces, depth, end = ["{"], 0, 1
+    for token in _patterns(quote).token.finditer(text, 1, len(text) - 1):
+        if token[0] in "{[":
+            depth += 1
+        elif token[0] in "}]":
+            depth -= 1
+        elif token["key"] and not depth:
+            pieces += [text[end : token.start()], f"{token['key']}:"]
+            end = token.end()
+    return "".join([*pieces, text[end:-1], "}"])
 
 
 def _skip_blank(text: str, at: int) -> int:

@@ -171,7 +171,9 @@ def _call_of_object(item: Any, *, is_bare: bool = False) -> TextCall | None:
     name = next((item[key] for key in _NAMES if isinstance(item.get(key), str)), "")
     arguments = next((item[key] for key in _ARGUMENTS if key in item), None)
     call_id = next((item[key] for key in _IDS if isinstance(item.get(key), (str, int))), "")
-    if not name or (arguments is None and (is_bare or not _may_lack_arguments(item))):
+    # Without a mark, only an object that says "no arguments" itself is a call (Llama: "parameters": null).
+    may_lack = _may_lack_arguments(item) and not (is_bare and item.keys().isdisjoint(_ARGUMENTS))
+    if not name or (arguments is None and not may_lack):
         return None
     return TextCall(name, {} if arguments is None else arguments, str(call_id))
 

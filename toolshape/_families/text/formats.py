@@ -30,18 +30,26 @@ _READ = "2026-11-25"
 _READ_SOURCES = "2026-11-26"
 
 
-def _json_steps(*ends: str) -> Steps:
+def _again(mark: str) -> Steps:
+    """Return the steps for an opening mark that a model may write once more.
+
+    Source: minpeter/ai-sdk-tool-call-middleware#299, 2026-04, about Hermes' form.
+    """
+    return (Blank(), Repeated((Mark(mark), Blank())))
+
+
+def _json_steps(*ends: str, again: str = "") -> Steps:
     """Return the steps for a JSON object or list and its end mark, which may be missing.
 
     Before an end mark, further objects or lists may follow, with a comma between them or without:
     models write several calls into one element (vllm-project/vllm#45168,
-    NousResearch/hermes-agent#25333, 2026).
+    NousResearch/hermes-agent#25333, 2026). The opening mark may come ``again``.
     """
     if not ends:
         return (Blank(), JsonValue("json"), Blank())
     further = JsonValue("json", ends, begins=("{", "["))
     return (
-        Blank(),
+        *(_again(again) if again else (Blank(),)),
         JsonValue("json", ends),
         Blank(),
         Repeated((further, Blank())),
@@ -65,7 +73,7 @@ HERMES = TextFormat(
         r"ernie-4\.5.*thinking",
     ),
     evidence=f"templates of Qwen2.5, Qwen3, Hermes 3 and Granite 4; vLLM's hermes_tool_parser, {_READ}",
-    openings=(("<tool_call>", _json_steps("</tool_call>")),),
+    openings=(("<tool_call>", _json_steps("</tool_call>", again="<tool_call>")),),
     bare=(
         ("{", _BARE_JSON),
     ),  # Qwen2.5-Coder and others leave the mark out (vllm#10952 and similar issues)
@@ -83,6 +91,7 @@ def _parameter_steps(
     ends: tuple[str, ...] = (),
     kind_end: str = "",
     is_special: bool = False,
+    may_lack_key_end: bool = False,
 ) -> Steps:
     """Return the steps for a parameter in tags; a closing tag counts only before a parameter or the call's end.
 
@@ -95,9 +104,13 @@ def _parameter_steps(
     value_step = TextUntil(
         (closing, *next_tags), "value", only_before=(*followers, *ends), leaves=next_tags
     )
+    # Where the template writes a line end before the value, it also ends a key without its mark.
+    key_step = TextUntil((key_end,), "key", excludes="\n")
+    if may_lack_key_end:
+        key_step = TextUntil((key_end, "\n"), "key", leaves=("\n",))
     return (
         Mark(opening),
-        TextUntil((key_end,), "key", excludes="\n"),
+        key_step,
         *kind_steps,
         value_step,
         Blank(),
@@ -107,10 +120,16 @@ def _parameter_steps(
 def _function_steps(end: str) -> Steps:
     """Return the steps for a call in ``function`` tags after ``<function=``; ``end`` is the mark that ends the call."""
     parameter_steps = _parameter_steps(
-        "<parameter=", ">", "</parameter>", "<parameter=", "</function>", ends=(end,)
+        "<parameter=",
+        ">",
+        "</parameter>",
+        "<parameter=",
+        "</function>",
+        ends=(end,),
+        may_lack_key_end=True,
     )
     return (
-        TextUntil((">",), "name", excludes="\n< "),
+        TextUntil((">", "\n"), "name", excludes="< ", leaves=("\n",)),
         Blank(),
         Repeated(parameter_steps),
         Mark("</function>", or_before=(end,)),
@@ -131,7 +150,10 @@ QWEN3_CODER = TextFormat(
     ),
     evidence=f"templates of Qwen3-Coder, Qwen3.5 and Nemotron 3; vLLM's parser/qwen3.py, {_READ}",
     openings=(
-        ("<tool_call>", (Blank(), Mark("<function="), *_function_steps("</tool_call>"))),
+        (
+            "<tool_call>",
+            (*_again("<tool_call>"), Mark("<function="), *_function_steps("</tool_call>")),
+        ),
         ("<function=", _function_steps("</tool_call>")),
     ),
     quiet=("</tool_call>", "</think>", "<|im_end|>"),
@@ -634,6 +656,7 @@ _KEYS_AND_VALUES = Repeated(
         Mark("<arg_key>"),
         TextUntil(("</arg_key>",), "key", excludes="\n"),
         Blank(),
+        Repeated((Mark("</arg_key>"), Blank())),  # written twice: vllm-project/vllm#54971, 2026
         Mark("<arg_value>"),
         TextUntil(("</arg_value>",), "value", only_before=("<arg_key>", "</tool_call>")),
         Blank(),
@@ -703,13 +726,18 @@ _GEMMA_QUOTE, _ESCAPE = '<|"|>', "<escape>"
 
 
 def _braced_call_steps(quote: str, closing: str) -> Steps:
-    """Return the steps for a call with arguments in braces, and for its end mark, which may be missing."""
+    """Return the steps for a call with arguments in braces, and for its end mark, which may be missing.
+
+    With many tools, Gemma also writes parentheses, or no arguments at all (vllm-project/vllm#53642
+    and #53444, jundot/omlx#1886, 2026).
+    """
+    name_ends = ("{", "(", closing)
     return (
         Blank(),
         Optional((Mark("call"),)),
         Mark(":"),
-        TextUntil(("{",), "name", excludes="\n<", leaves=("{",)),
-        Braces("braces", quote),
+        TextUntil(name_ends, "name", excludes="\n<", leaves=name_ends),
+        Choice((("{(", (Braces("braces", quote, (closing,)),)), ("", ()))),
         Blank(),
         Optional((Mark(closing),)),
     )
@@ -977,8 +1005,14 @@ COHERE = TextFormat(
     ),
 )
 
+_HEADER_ENDS = ("<|message|>", "\n")
 _RECIPIENT: Steps = (
-    TextUntil(("<|message|>",), "name", excludes="\n{"),
+    TextUntil(_HEADER_ENDS, "name", excludes="{", leaves=_HEADER_ENDS),
+    Blank(),  # a line end is white space here, as the blank of the template: waybarrios/vllm-mlx#50
+    Optional(
+        (Mark("<|constrain|>"), TextUntil(_HEADER_ENDS, "form", leaves=_HEADER_ENDS), Blank())
+    ),
+    Mark("<|message|>"),
     Blank(),
     JsonValue("arguments", ("<|call|>",)),
     Blank(),

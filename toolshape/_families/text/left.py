@@ -32,13 +32,10 @@ def warn_of_left_calls(
     positions = [(text.index(mark), -len(mark), mark) for mark in _MARKS if mark in text]
     if not positions:
         return ()
-    _, _, first_mark = min(positions)  # the longer mark, if two marks begin at the same position
-    candidates = [
-        text_format for text_format in FORMATS.values() if first_mark in text_format.marks
-    ]
-    text_format = next(
-        (candidate for candidate in candidates if _has_calls(candidate, text)), candidates[0]
-    )
+    bound = _bound_format(provider)
+    own_marks = [found for found in positions if bound is not None and found[2] in bound.marks]
+    _, _, first_mark = min(own_marks or positions)  # the longer mark, if two begin at one position
+    text_format = bound if bound is not None and own_marks else _format_of(first_mark, text)
     mark = f"{first_mark!r}, which begins a call in the format {text_format.name!r}"
     if is_reasoning:
         message = (
@@ -46,11 +43,31 @@ def warn_of_left_calls(
             "call, or wrote no answer; toolshape does not run calls in reasoning"
         )
         return (ResponseWarning("call_in_text", text_format.name, message),)
+    if text_format is bound:
+        message = (
+            f"the response's text contains {mark}; it was not read as a call, because it is quoted or not written as "
+            "the format has it"
+        )
+        return (ResponseWarning("call_in_text", text_format.name, message),)
     name = provider.partition("+")[0]
     message = f"the response's text contains {mark}; the server did not parse this call, and toolshape did not run it"
     if not provider.startswith("text:"):
         message += f": if the model does call tools that way, bind({name!r}, text_calls={text_format.name!r}) reads it"
     return (ResponseWarning("call_in_text", text_format.name, message),)
+
+
+def _bound_format(provider: str) -> TextFormat | None:
+    """Return the format that the tools are bound to, as in ``text:hermes`` and ``vllm+hermes``; ``None`` without one."""
+    name = provider.partition("+")[2] or provider.partition("text:")[2]
+    return FORMATS.get(name)
+
+
+def _format_of(mark: str, text: str) -> TextFormat:
+    """Return the format with this mark that reads calls in the text, or else the first one with the mark."""
+    candidates = [text_format for text_format in FORMATS.values() if mark in text_format.marks]
+    return next(
+        (candidate for candidate in candidates if _has_calls(candidate, text)), candidates[0]
+    )
 
 
 def _has_calls(text_format: TextFormat, text: str) -> bool:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from toolshape._families.text.format import Fields, Steps, TextCall, TextFormat
+from toolshape._families.text.quoted import Line
 from toolshape._families.text.steps import (
     Blank,
     Braces,
@@ -66,6 +67,7 @@ class Scanner:
         "_has_ended",
         "_is_at_start",
         "_json_errors",
+        "_line",
         "_run",
         "_segments",
     )
@@ -92,6 +94,7 @@ class Scanner:
         self._call_from = 0  # where the rest of the current call begins in the buffer
         self._is_at_start = True
         self._json_errors = 0
+        self._line = Line()
         self._run = self._scan()
         next(self._run)
 
@@ -139,7 +142,9 @@ class Scanner:
             mark = yield from self._scan_text(marks, "text")
             if mark is None:
                 return
-            if mark in calls:
+            if self._line.is_code:  # a call that is quoted is text, and so are the marks in it
+                self._emit_text(mark, "text")
+            elif mark in calls:
                 yield from self._scan_call(calls[mark], [], mark)
             elif (
                 mark in reasoning
@@ -175,8 +180,10 @@ class Scanner:
     def _emit_text(self, text: str, kind: Literal["text", "reasoning"]) -> None:
         if text:
             self._segments.append(Segment(kind, text))
-            if kind == "text" and self._is_at_start and not text.isspace():
-                self._is_at_start = False
+            if kind == "text":
+                self._line.read(text)
+                if self._is_at_start and not text.isspace():
+                    self._is_at_start = False
 
     # --- calls ------------------------------------------------------------------------------------------------------
 
@@ -224,6 +231,8 @@ class Scanner:
         try:
             yield from self._scan_steps(steps, fields)
             calls = self._calls_in(fields, False)
+            if calls and self._line.is_in_sentence and (yield from self._sentence_goes_on()):
+                calls = ()
         except _MissError:
             pass
         except _CutError:
@@ -237,6 +246,21 @@ class Scanner:
         else:
             self._is_at_start = False
             self._emit_text(text, "text")
+
+    def _sentence_goes_on(self) -> Generator[None, None, bool]:
+        """Wait for the next character of the line; return whether it goes on with a sentence."""
+        at = self._at
+        while True:
+            while at < len(self._buffer) and self._buffer[at] in " \t":
+                at += 1
+            if at < len(self._buffer):
+                character = self._buffer[at]
+                return character.islower() or character in ",.;:!?)"
+            if self._has_ended:
+                return False
+            waited = at - self._at
+            yield
+            at = self._at + waited
 
     def _scan_steps(self, steps: Steps, fields: Fields) -> _Run:
         """Run the steps of a call. If a step's text has fully arrived, run the step without a separate generator."""
@@ -268,9 +292,9 @@ class Scanner:
     def _scan_bracketed(self, step: Braces | PythonCall | PythonCalls, fields: Fields) -> _Run:
         if isinstance(step, Braces):
             yield from self._wait_for(1)
-            if self._buffer[self._at] != "{":
+            if self._buffer[self._at] not in "{(":
                 raise _MissError
-            brackets = _braces(step.quote)
+            brackets = _braces(step.quote, step.ends, self._buffer[self._at])
         else:
             yield from self._wait_for_python(
                 _LIST_OF_CALLS if isinstance(step, PythonCalls) else _CALL
@@ -560,13 +584,14 @@ class _Brackets(NamedTuple):
 
     ``tokens`` matches a whole string, or a single bracket or quote. If ``before_quote`` is not empty, a quote opens a
     string only after one of these characters. Gemma leaves out opening quotes, and then the closing quote must not open
-    a string.
+    a string. ``ends`` are the marks at which closing brackets are missing.
     """
 
     outside: _Marks
     inside: Mapping[str, _Marks]
     tokens: re.Pattern[str]
     before_quote: str = ""
+    ends: tuple[str, ...] = ()
 
 
 def _closing_bracket(brackets: _Brackets, text: str, at: int) -> int | None:
@@ -576,7 +601,9 @@ def _closing_bracket(brackets: _Brackets, text: str, at: int) -> int | None:
         mark = token[0]
         if mark in _OPENERS:
             depth += 1
-        elif mark in brackets.inside:  # a string that has not ended
+        elif (
+            mark in brackets.inside or mark in brackets.ends
+        ):  # a string or an object that has not ended
             return None
         elif len(mark) > 1:
             if brackets.before_quote and text[token.start() - 1] not in brackets.before_quote:
@@ -624,13 +651,18 @@ def _json_brackets(ends: tuple[str, ...]) -> _Brackets:
 
 
 @lru_cache(256)
-def _braces(quote: str) -> _Brackets:
-    """Return the brackets for values whose strings have a mark on both sides, and no escapes."""
+def _braces(quote: str, ends: tuple[str, ...], first: str) -> _Brackets:
+    """Return the brackets for values whose strings have a mark on both sides, and no escapes.
+
+    ``first`` is the bracket that opens the whole; parentheses count only where they are the outer brackets.
+    """
     mark = re.escape(quote)
-    tokens = re.compile(rf"{mark}.*?{mark}|{mark}|[{{}}\[\]]", re.DOTALL)
-    return _Brackets(
-        _compiled_marks((quote,), "{}[]"), {quote: _compiled_marks((quote,))}, tokens, "{[,:"
-    )
+    characters = "{}[]" if first == "{" else "{}[]()"
+    stops = "|".join([*map(re.escape, ends), f"[{re.escape(characters)}]"])
+    tokens = re.compile(rf"{mark}.*?{mark}|{mark}|{stops}", re.DOTALL)
+    outside = _compiled_marks((quote, *ends), characters)
+    inside = {quote: _compiled_marks((quote,))}
+    return _Brackets(outside, inside, tokens, "{[,:(=" if first == "(" else "{[,:", ends)
 
 
 def _blank_end(text: str, at: int, most: int = sys.maxsize) -> int:

@@ -50,10 +50,14 @@ class JsonValue(NamedTuple):
 
 
 class Braces(NamedTuple):
-    """An object in braces with a mark on both sides of each string, such as ``{city:<|"|>Rome<|"|>}``, kept as text."""
+    """An object in braces with a mark on both sides of each string, such as ``{city:<|"|>Rome<|"|>}``, kept as text.
+
+    Models also write parentheses in place of the outer braces. ``ends``: as for ``JsonValue``.
+    """
 
     field: str
     quote: str
+    ends: tuple[str, ...] = ()
 
 
 class PythonCall(NamedTuple):
