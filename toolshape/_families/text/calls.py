@@ -214,6 +214,8 @@ def _calls_of_malformed_json(
             calls.append(parsed_call)
             continue
         arguments = part[before_arguments.end() :] if before_arguments is not None else part
+        if is_cut and before_arguments is None:
+            arguments = "{"  # the arguments have not begun
         calls.append(
             TextCall(name_match[1], arguments.rstrip().removesuffix("," if is_cut else ""))
         )

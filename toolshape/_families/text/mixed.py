@@ -7,7 +7,7 @@ from typing import Any
 
 from toolshape._families.text.format import TextFormat
 from toolshape._families.text.formats import FORMATS
-from toolshape._families.text.reading import Schemas, read_text
+from toolshape._families.text.reading import Schemas, read_with_ids
 from toolshape._families.text.responses import advance, as_message, piece_in
 from toolshape._families.wire.content import visible_text
 from toolshape._families.wire.provider import (
@@ -29,6 +29,9 @@ def with_text_calls(provider: Provider, name: str) -> Provider | None:
     text_format = FORMATS.get(name)
     if text_format is None or provider.response.left_calls is None or provider.response.takes_text:
         return None
+    # A call in the text gets an id that the server's calls have not: the ids that some models write
+    # count from 0 in each response, as do those of their servers.
+    text_format = replace(text_format, needs_ids=True, id_form="")
     form = _form(provider.response, provider.codec, text_format, {})
     return replace(provider, name=f"{provider.name}+{name}", response=form)
 
@@ -55,13 +58,11 @@ def _read(
     if not messages:
         return reading
     *other_messages, message = messages
-    text_reading = read_text(text_format, visible_text(message), schemas)
+    text_reading, ids = read_with_ids(text_format, visible_text(message), schemas)
     if not text_reading.calls:
         return reading
     other_fields = {key: value for key, value in message.items() if key != "tool_calls"}
-    text_message, text_calls = as_message(
-        replace(text_format, needs_ids=True), text_reading, other_fields
-    )
+    text_message, text_calls = as_message(text_format, text_reading, ids, other_fields)
     server_calls = list(message.get("tool_calls") or ())
     calls_with_objects = [
         call._replace(arguments=written["function"]["arguments"])

@@ -7,6 +7,7 @@ from toolshape._families.text.calls import calls_in
 from toolshape._families.text.format import Fields, TextCall, TextFormat
 from toolshape._families.text.scanner import Scanner, Segment
 from toolshape._families.text.values import type_arguments, unwrap
+from toolshape._families.wire.ids import IdsOfText
 from toolshape._records.calls import JsonSchema
 
 Schemas = Mapping[str, JsonSchema]
@@ -53,6 +54,24 @@ def read_text(text_format: TextFormat, text: str, schemas: Schemas | None = None
     """
     scanner = make_scanner(text_format, schemas or {})
     return join_segments([*scanner.feed(text), *scanner.close()])
+
+
+def read_with_ids(
+    text_format: TextFormat, text: str, schemas: Schemas
+) -> tuple[TextReading, list[str]]:
+    """Read the whole text of a model, and make an id for each call."""
+    scanner = make_scanner(text_format, schemas)
+    segments = [*scanner.feed(text), *scanner.close()]
+    return join_segments(segments), ids_of(segments, IdsOfText())
+
+
+def ids_of(segments: Sequence[Segment], ids: IdsOfText) -> list[str]:
+    """Make an id for each call in segments that follow those that ``ids`` has read."""
+    made: list[str] = []
+    for _, text, calls in segments:
+        made += [ids.id_of(call.name) for call in calls]
+        ids.read(text)
+    return made
 
 
 def join_segments(segments: Sequence[Segment]) -> TextReading:

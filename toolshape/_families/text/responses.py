@@ -1,6 +1,6 @@
 """Reads calls from a model's text: a string, a stream, a message, or the body of a server's response."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +13,14 @@ from toolshape._families.text.format import TextCall, TextFormat
 from toolshape._families.text.reading import (
     Schemas,
     TextReading,
+    ids_of,
     join_segments,
     make_scanner,
-    read_text,
+    read_with_ids,
 )
 from toolshape._families.wire.bodies import member, to_plain_json
 from toolshape._families.wire.content import visible_text
-from toolshape._families.wire.ids import with_call_ids
+from toolshape._families.wire.ids import IdsOfText, is_plain_id
 from toolshape._families.wire.provider import Completed, Read, ResponseForm, TextDelta
 from toolshape._records.calls import Finish, JsonObject, WireCall, WireMessage
 from toolshape._records.errors import ResponseError
@@ -82,9 +83,9 @@ def read(text_format: TextFormat, schemas: Schemas, body: Any) -> Read | None:
     if message is not None and member(message, "tool_calls"):
         reading = huggingface.read(to_plain_json(message))
         return None if reading is None else (*reading[:2], finish or reading[2], *reading[3:])
-    text_reading = read_text(text_format, text, schemas)
+    text_reading, ids = read_with_ids(text_format, text, schemas)
     other_fields = {} if message is None else to_plain_json(message)
-    assistant, calls = as_message(text_format, text_reading, other_fields)
+    assistant, calls = as_message(text_format, text_reading, ids, other_fields)
     cut_positions = frozenset(
         position for position, call in enumerate(text_reading.calls) if call.is_cut
     )
@@ -97,12 +98,12 @@ def read(text_format: TextFormat, schemas: Schemas, body: Any) -> Read | None:
 
 
 def as_message(
-    text_format: TextFormat, found: TextReading, message: WireMessage
+    text_format: TextFormat, found: TextReading, ids: Sequence[str], message: WireMessage
 ) -> tuple[WireMessage, list[WireCall]]:
     """Return an assistant message with the text, the reasoning and the calls; also return these calls as a list.
 
     The message has the form that chat templates need. In ``tool_calls``, the arguments are objects. The message always
-    has content, because chat templates fail without content.
+    has content, because chat templates fail without content. ``ids`` are the ids that were made for the calls.
     """
     other_fields = {
         key: value for key, value in message.items() if key not in ("tool_calls", "content", "role")
@@ -113,26 +114,21 @@ def as_message(
         assistant_message["reasoning_content"] = found.reasoning.strip()
     if not found.calls:
         return assistant_message, []
-    tool_calls = [write_tool_call(call) for call in found.calls]
     calls = [
-        WireCall(call.id, call.name, call.arguments, tool_call)
-        for call, tool_call in zip(found.calls, tool_calls, strict=True)
+        _wire_call(text_format, call, made) for call, made in zip(found.calls, ids, strict=True)
     ]
-    tool_calls, calls = with_call_ids(
-        tool_calls,
-        calls,
-        lambda _: True,
-        lambda call, call_id: {**call, "id": call_id},
-        leaves_out=not text_format.needs_ids,
-    )
-    assistant_message["tool_calls"] = tool_calls
-    return assistant_message, [
-        call._replace(raw=tool_call) for call, tool_call in zip(calls, tool_calls, strict=True)
-    ]
+    assistant_message["tool_calls"] = [call.raw for call in calls]
+    return assistant_message, calls
 
 
-def write_tool_call(call: TextCall) -> JsonObject:
-    """Return a call as an entry of ``tool_calls``, in the form that chat templates accept."""
+def _wire_call(text_format: TextFormat, call: TextCall, made_id: str) -> WireCall:
+    """Return a call with its id, and as an entry of ``tool_calls``, in the form that chat templates accept.
+
+    An id that was made up is in the entry only if the template needs one, or if the model wrote an
+    id that cannot be sent.
+    """
+    has_own_id = is_plain_id(call.id)
+    call_id = call.id if has_own_id else made_id
     arguments = (
         as_json(call.arguments or "{}") if isinstance(call.arguments, str) else call.arguments
     )
@@ -140,7 +136,9 @@ def write_tool_call(call: TextCall) -> JsonObject:
         "type": "function",
         "function": {"name": call.name, "arguments": arguments},
     }
-    return {**entry, "id": call.id} if call.id else entry
+    if has_own_id or call.id or text_format.needs_ids:
+        entry["id"] = call_id
+    return WireCall(call_id, call.name, call.arguments, entry)
 
 
 def fold(
@@ -172,22 +170,19 @@ def advance(
     Pieces after the end of the text are ignored. ``body`` keeps the scanner and the number of calls between pieces.
     """
     if "x-scanner" not in body:
-        body.update(
-            {"x-scanner": make_scanner(text_format, schemas), "x-calls": 0, "x-has-ended": False}
-        )
+        body["x-scanner"] = make_scanner(text_format, schemas)
+        body.update({"x-calls": 0, "x-ids": IdsOfText(), "x-has-ended": False})
     if body["x-has-ended"]:
         return join_segments(()), []
     scanner: Scanner = body["x-scanner"]
-    text_reading = join_segments([*scanner.feed(piece), *(scanner.close() if has_ended else ())])
+    segments = [*scanner.feed(piece), *(scanner.close() if has_ended else ())]
+    text_reading, made_ids = join_segments(segments), ids_of(segments, body["x-ids"])
     body["x-has-ended"] = has_ended
     first_position = body["x-calls"]
     body["x-calls"] += len(text_reading.calls)
     completed = [
-        (
-            first_position + offset,
-            WireCall(call.id, call.name, call.arguments, write_tool_call(call)),
-        )
-        for offset, call in enumerate(text_reading.calls)
+        (first_position + offset, _wire_call(text_format, call, made_id))
+        for offset, (call, made_id) in enumerate(zip(text_reading.calls, made_ids, strict=True))
         if not call.is_cut
     ]
     return text_reading, completed

@@ -82,6 +82,30 @@ def made_up_id(name: Any, arguments: Any, position: int) -> str:
     return hashlib.blake2s(seed).hexdigest()[:_LENGTH]  # takes two thirds of the time of SHA-256
 
 
+class IdsOfText:
+    """Makes the ids of the calls in a model's text, from what the text holds before each call.
+
+    So a call has one id from its first character to its end, in a stream and as a whole.
+    """
+
+    __slots__ = ("_count", "_said")
+
+    def __init__(self) -> None:
+        self._said = hashlib.blake2s()
+        self._count = 0
+
+    def id_of(self, name: str) -> str:
+        """Return the id of the next call: nine letters and digits."""
+        said = self._said.copy()
+        said.update(to_json((name, self._count)))
+        self._count += 1
+        return said.hexdigest()[:_LENGTH]
+
+    def read(self, text: str) -> None:
+        """Read the next part of the text."""
+        self._said.update(text.encode(errors="surrogatepass"))
+
+
 def _in_order(node: Any) -> Any:
     """Return JSON data in which the order of keys is always the same."""
     if type(node) is dict:
