@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+from beginnings import begins
 from rows import ROWS
 from shared import corpus
 from test_exchanges import MADE_UP, SURFACES, anything_named, as_json, reader, real
@@ -63,6 +64,39 @@ def test_recorded_streams(surface):
         counts["rows"] += 1
     print(surface, dict(counts), "unlike", unlike)
     assert unlike.keys() <= OTHERWISE.keys()
+
+
+@pytest.mark.parametrize("surface", sorted({*SURFACES, "bedrock-invoke"}))
+def test_what_is_shown_of_a_call_only_grows(surface):
+    """And ends as what is dispatched: one id, one name and growing arguments under each key."""
+    grown = 0
+    for row in corpus("provider_exchanges_stream.jsonl"):
+        if row["surface"] != surface or row["http_status"] not in (200, None):
+            continue
+        if row["id"] in OTHERWISE:
+            continue
+        names = {call["name"] for call in real(row)}
+        collector = anything_named(names).bind(reader(row)).collector()
+        shown: dict[int, Any] = {}
+        for chunk in split(row["response_body"], 48):
+            collector.feed(chunk)
+            for part in collector.partial():
+                earlier = shown.get(part.key)
+                if earlier is not None:
+                    assert begins(earlier.arguments, part.arguments), (row["id"], earlier, part)
+                    assert earlier.id in (None, part.id)
+                    assert earlier.name in (None, part.name)
+                shown[part.key] = part
+        collector.close()
+        calls = collector.plan().calls if shown else []
+        for key, part in shown.items():
+            final = calls[key]
+            is_cut = final.arguments is None
+            assert is_cut or begins(part.arguments, final.arguments), (row["id"], part, final)
+            assert part.id in (None, final.id)
+            assert part.name in (None, final.name)
+            grown += 1
+    print(surface, grown)
 
 
 @pytest.mark.parametrize("surface", sorted({*SURFACES, "bedrock-invoke"}))

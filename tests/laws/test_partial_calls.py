@@ -1,9 +1,9 @@
 """What has come of a call is a beginning of its final arguments, in every split, at every provider."""
 
 import json
-from typing import Any
 
 import pytest
+from beginnings import begins
 from zoo import CASES
 
 from toolshape import Registry, tool
@@ -23,20 +23,6 @@ PROVIDERS = (
     "bedrock",
     "openai:minimal",
 )
-
-
-def begins(partial: Any, final: Any) -> bool:
-    """Whether a value may grow into another: texts and lists at their end, objects by fields."""
-    if isinstance(partial, str) and isinstance(final, str):
-        return final.startswith(partial)
-    if isinstance(partial, list) and isinstance(final, list):
-        whole = len(partial) <= len(final) and partial[:-1] == final[: max(len(partial) - 1, 0)]
-        return whole and (not partial or begins(partial[-1], final[len(partial) - 1]))
-    if isinstance(partial, dict) and isinstance(final, dict):
-        return partial.keys() <= final.keys() and all(
-            begins(partial[key], final[key]) for key in partial
-        )
-    return type(partial) is type(final) and bool(partial == final)
 
 
 @pytest.mark.parametrize(("partial", "final", "is_one"), [

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from toolshape._families import families, recognised
 from toolshape._families.receive import fold_event, read_response, text_delta
 from toolshape._families.wire.bodies import member, model_name
+from toolshape._families.wire.ids import sendable_id
 from toolshape._families.wire.provider import Provider
 from toolshape._families.wire.stream_events import WRAPPERS, Decoder, Numbered, PieceDecoder
 from toolshape._plan.partial_calls import PartialCall, partial_call
@@ -200,9 +201,12 @@ class Collector:
         ]
         answer = self._handlers.answer
         read_partial = partial_call if answer is None else answer.partial_call
-        return tuple(
-            read_partial(self._resolve_call(position, wire)) for position, wire in incomplete
-        )
+        parts: list[PartialCall] = []
+        for position, wire in incomplete:
+            part = read_partial(self._resolve_call(position, wire))
+            has_id = sendable_id(wire[0]) != ""
+            parts.append(part._replace(id=part.id if has_id else None, key=position))
+        return tuple(parts)
 
     @property
     def model(self) -> str | None:

@@ -17,13 +17,15 @@ _NUMBER_AT_END = re.compile(r"[-+.\deE]+\Z")
 class PartialCall(NamedTuple):
     """The part of a call that has arrived.
 
-    ``name`` is ``None`` if no tool has the name that arrived. ``arguments`` holds the beginning of the arguments, in
-    canonical form and not validated.
+    ``id`` is ``None`` until an id arrives; some servers send none, or only at the end. ``name`` is ``None`` if no tool
+    has the name that arrived. ``arguments`` holds the beginning of the arguments, in canonical form and not validated.
+    ``key`` is the position of the call in the response, by which a page can follow the call: it never changes.
     """
 
-    id: str
+    id: str | None
     name: str | None
     arguments: JsonObject
+    key: int = 0
 
 
 PartialCall.__module__ = "toolshape"

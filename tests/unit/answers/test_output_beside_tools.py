@@ -304,7 +304,7 @@ def test_the_beginning_of_an_answer_that_is_a_call():
     text = '{"tags": [{"key": "a", "value": 1}], "total": 3.5, '
     piece = {"index": 0, "function": {"arguments": text}}
     collector.feed({"choices": [{"index": 0, "delta": {"tool_calls": [piece]}}]})
-    assert collector.partial() == (("c1", "Invoice", {"total": 3.5, "tags": {"a": 1}}),)
+    assert collector.partial() == (("c1", "Invoice", {"total": 3.5, "tags": {"a": 1}}, 0),)
 
 
 def test_another_provider_reads_the_answer_in_canonical_form():
