@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 from toolshape._families import families, recognised
 from toolshape._families.receive import fold_event, read_response, text_delta
 from toolshape._families.wire.bodies import member, model_name
-from toolshape._families.wire.ids import sendable_id
 from toolshape._families.wire.provider import Provider
 from toolshape._families.wire.stream_events import WRAPPERS, Decoder, Numbered, PieceDecoder
 from toolshape._plan.partial_calls import PartialCall, partial_call
@@ -17,6 +16,7 @@ from toolshape._plan.resolve import resolve_call
 from toolshape._plan.results import Results, Streamed
 from toolshape._records.calls import Call, JsonObject, WireCall
 from toolshape._records.errors import ResponseError
+from toolshape._records.identity import has_made_up_id
 from toolshape._tools.handler import Handlers
 
 ObserveStream: TypeAlias = Callable[[Results | ResponseError, Sequence[Any], bool], None]
@@ -201,11 +201,15 @@ class Collector:
         ]
         answer = self._handlers.answer
         read_partial = partial_call if answer is None else answer.partial_call
+        # An id that is made up of the arguments changes with them; in a model's text, it is made up
+        # of what comes before the call.
+        makes_ids_of_text = self._reader.response.takes_text
         parts: list[PartialCall] = []
         for position, wire in incomplete:
-            part = read_partial(self._resolve_call(position, wire))
-            has_id = sendable_id(wire[0]) != ""
-            parts.append(part._replace(id=part.id if has_id else None, key=position))
+            call = self._resolve_call(position, wire)
+            has_id = makes_ids_of_text or not has_made_up_id(call)
+            part = read_partial(call)
+            parts.append(part._replace(id=call.id if has_id else None, key=position))
         return tuple(parts)
 
     @property
