@@ -15,6 +15,7 @@ from toolshape._records.errors import ToolshapeError
 from toolshape._records.result import Result
 from toolshape._records.shown import escape_invisible
 from toolshape._tools.tool import record_of
+from toolshape.text import formats
 
 try:
     import click
@@ -124,8 +125,8 @@ def main(traceback: bool) -> None:
 def providers(as_json: bool) -> None:
     """List the providers, and show whether each can constrain arguments.
 
-    JSON: a list of objects with `name`, `family`, `strict` (a boolean), `most_tools` and `description_limit` (a number,
-    or null).
+    JSON: a list of objects with `name`, `family`, `strict` (a boolean), `text_calls` (whether there are names such as
+    vllm+hermes), `most_tools` and `description_limit` (a number, or null).
     """
     known_providers = [get(name) for name in available()]
     if as_json:
@@ -135,6 +136,7 @@ def providers(as_json: bool) -> None:
                     "name": provider.name,
                     "family": provider.family,
                     "strict": provider.schema.strict is not None,
+                    "text_calls": provider.response.text_place is not None,
                     "most_tools": None
                     if provider.request.most_tools is None
                     else provider.request.most_tools.most,
@@ -156,6 +158,10 @@ def providers(as_json: bool) -> None:
         for provider in known_providers
     ]
     show_table(("provider", "family", "strict", "tools per request"), rows)
+    click.echo(
+        "Add + and a text format to read calls that a server leaves in the text: vllm+hermes. "
+        f"Formats: {', '.join(text_format.name for text_format in formats())}"
+    )
 
 
 @main.command()

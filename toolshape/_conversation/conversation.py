@@ -29,7 +29,7 @@ from toolshape._conversation.open_turn import (
     waiting_calls,
 )
 from toolshape._conversation.transcript import transcript
-from toolshape._families import family_of, get, recognised
+from toolshape._families import family_of, get, recognised, with_text_format
 from toolshape._families.receive import body_of
 from toolshape._families.wire.bodies import model_name, to_plain_json
 from toolshape._families.wire.provider import AnyProvider, Provider
@@ -785,6 +785,7 @@ class Conversation:
         strict: Strictness | None = None,
         native: Sequence[Any] = (),
         output: "Output[Any] | Any" = None,
+        text_calls: str | None = None,
         repairs: Mapping[str, bool] | bool | None = None,
         **keywords: Any,
     ) -> JsonObject:
@@ -802,6 +803,7 @@ class Conversation:
                 toward the same limits.
             output: The type of the answer, as for ``Registry.bind``. The results of the response hold the answer. If
                 the answer is invalid, the conversation appends a message that tells the model what to correct.
+            text_calls: The format of calls that the server may leave in the text, as for ``Registry.bind``.
             repairs: Repair rules to switch off, for example ``{"blank_text": False}``.
             **keywords: Further arguments of the SDK's call, for example ``max_tokens=1024``. A dict, or Gemini's
                 ``config``, is merged with the conversation's own value.
@@ -817,6 +819,8 @@ class Conversation:
             problems = problems_of(waiting, f"messages[{len(self._messages) - 1}]")
             raise HistoryError(provider=get(provider).name, problems=problems)
         self._wanted = output
+        if text_calls is not None:
+            provider = with_text_format(get(provider), text_calls)
         request = self.tools.request(
             provider,
             choice=choice,

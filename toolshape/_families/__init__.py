@@ -68,13 +68,26 @@ def _no_such_provider(name: Any) -> ExportError:
         message = f"a provider must be a name or a Provider, not {type(name).__name__}"
     elif suggestion := _OTHER_NAMES.get(name.lower()):
         message = f"there is no provider {name!r}: write {suggestion}"
-    elif suggestion := nearest(name, available()):
+    elif ("+" in name and (suggestion := _nearest_with_text_calls(name))) or (
+        suggestion := nearest(name, available())
+    ):
         message = f"there is no provider {name!r}: did you mean {suggestion!r}?"
     else:
         message = f"there is no provider {name!r}; there are {', '.join(known for known in available() if ':' not in known)}"
     return ExportError(
         provider=str(name), tool=None, problems=[Problem(path="", rule="provider", message=message)]
     )
+
+
+def _nearest_with_text_calls(name: str) -> str | None:
+    """Return the likely name for one such as ``vlm+hermse``; ``None`` if one half is like no name."""
+    from toolshape._families.text.formats import FORMATS  # noqa: PLC0415 - only the error needs it
+
+    base, _, text_format = name.partition("+")
+    known_base = base if _find(base) is not None else nearest(base, available())
+    known_format = text_format if text_format in FORMATS else nearest(text_format, FORMATS)
+    likely = f"{known_base}+{known_format}"
+    return likely if known_base and known_format and _find(likely) is not None else None
 
 
 _OTHER_NAMES: Mapping[str, str] = {
@@ -182,7 +195,8 @@ def with_text_format(provider: Provider, text_format: str) -> Provider:
 
     if text_format in FORMATS:
         message = (
-            f"text_calls= is for Ollama and for servers of OpenAI's form, not for {provider.name}"
+            "text_calls= is for the forms that servers of open models have (OpenAI's, Anthropic's, Ollama's), "
+            f"not for {provider.name}"
         )
     else:
         suggestion = nearest(str(text_format), FORMATS)

@@ -24,6 +24,7 @@ from toolshape._families.anthropic.schema import (
     envelope,
     request,
 )
+from toolshape._families.anthropic.text_place import TEXT_PLACE
 from toolshape._families.wire.provider import (
     Budget,
     Codec,
@@ -90,6 +91,7 @@ ANTHROPIC = Provider(
         usage=usage,
         ending=ending,
         text_delta=text_delta,
+        text_place=TEXT_PLACE,
     ),
     histories=messages.HISTORIES,
     server=server.SERVER,

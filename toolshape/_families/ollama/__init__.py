@@ -5,7 +5,15 @@ from dataclasses import replace
 from toolshape._families.ollama import messages, server
 from toolshape._families.ollama.messages import write_calls, write_results
 from toolshape._families.ollama.output import OUTPUT
-from toolshape._families.ollama.responses import ending, fold, read, recognises, text_delta, usage
+from toolshape._families.ollama.responses import (
+    ending,
+    fold,
+    is_last,
+    read,
+    recognises,
+    text_delta,
+    usage,
+)
 from toolshape._families.ollama.schema import (
     CLIENT,
     SERVER,
@@ -15,6 +23,7 @@ from toolshape._families.ollama.schema import (
     request,
 )
 from toolshape._families.openai.left_calls import left_calls
+from toolshape._families.openai.text_place import TEXT_PLACE
 from toolshape._families.wire.provider import (
     Codec,
     Facts,
@@ -57,6 +66,7 @@ OLLAMA = Provider(
         ending=ending,
         text_delta=text_delta,
         left_calls=left_calls,
+        text_place=TEXT_PLACE._replace(is_last=is_last),
     ),
     histories=messages.HISTORIES,
     server=server.SERVER,

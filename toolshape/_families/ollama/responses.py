@@ -112,6 +112,11 @@ def ending(body: JsonObject) -> Ending:
     return Ending(error_words(body.get("error")))
 
 
+def is_last(event: JsonObject) -> bool:
+    """Whether an event is the last of its response."""
+    return event.get("done") is True or event.get("done_reason") is not None
+
+
 def usage(body: Any) -> Usage | None:
     """Read Ollama's counts, which stand in the response itself."""
     return usage_of(count_at(body, "prompt_eval_count"), count_at(body, "eval_count"))

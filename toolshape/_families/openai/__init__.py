@@ -29,6 +29,7 @@ from toolshape._families.openai.schema import (
     free_text,
     request,
 )
+from toolshape._families.openai.text_place import TEXT_PLACE
 from toolshape._families.wire.provider import (
     Codec,
     Facts,
@@ -91,6 +92,7 @@ OPENAI = Provider(
         ending=ending,
         text_delta=text_delta,
         left_calls=left_calls,
+        text_place=TEXT_PLACE,
     ),
     histories=messages.HISTORIES,
     server=server.SERVER,

@@ -23,6 +23,7 @@ from toolshape._families.openai_responses.schema import (
     native_conflict,
     request,
 )
+from toolshape._families.openai_responses.text_place import TEXT_PLACE
 from toolshape._families.wire.bodies import member
 from toolshape._families.wire.provider import Deferral, Facts, Numbering
 
@@ -70,6 +71,7 @@ OPENAI_RESPONSES = replace(
         ending=ending,
         numbering=Numbering("sequence_number", "response.created"),
         text_delta=text_delta,
+        text_place=TEXT_PLACE,
     ),
     histories=messages.HISTORIES,
     server=server.SERVER,

@@ -5,11 +5,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from toolshape._families.openai.left_calls import left_calls
 from toolshape._families.text.format import TextFormat
 from toolshape._families.text.formats import FORMATS
 from toolshape._families.text.reading import Schemas, read_with_ids
-from toolshape._families.text.responses import advance, as_message, piece_in
-from toolshape._families.wire.content import visible_text
+from toolshape._families.text.responses import advance, as_message
 from toolshape._families.wire.provider import (
     Codec,
     Completed,
@@ -17,6 +17,7 @@ from toolshape._families.wire.provider import (
     Read,
     ResponseForm,
     TextDelta,
+    TextPlace,
 )
 from toolshape._records.calls import JsonObject
 
@@ -26,29 +27,39 @@ def with_text_calls(provider: Provider, name: str) -> Provider | None:
 
     Returns ``None`` if no format has this name, or if the provider's servers leave no calls in the text.
     """
-    text_format = FORMATS.get(name)
-    if text_format is None or provider.response.left_calls is None or provider.response.takes_text:
+    text_format, place = FORMATS.get(name), provider.response.text_place
+    if text_format is None or place is None:
         return None
     # A call in the text gets an id that the server's calls have not: the ids that some models write
     # count from 0 in each response, as do those of their servers.
     text_format = replace(text_format, needs_ids=True, id_form="")
-    form = _form(provider.response, provider.codec, text_format, {})
+    form = _form(provider.response, provider.codec, place, text_format, {})
     return replace(provider, name=f"{provider.name}+{name}", response=form)
 
 
 def _form(
-    base: ResponseForm, codec: Codec, text_format: TextFormat, schemas: Schemas
+    base: ResponseForm,
+    codec: Codec,
+    place: TextPlace,
+    text_format: TextFormat,
+    schemas: Schemas,
 ) -> ResponseForm:
     return replace(
         base,
-        read=partial(_read, base, codec, text_format, schemas),
-        fold=partial(_fold, base, text_format, schemas),
-        for_schemas=partial(_form, base, codec, text_format),
+        read=partial(_read, base, codec, place, text_format, schemas),
+        fold=partial(_fold, base, place, text_format, schemas),
+        for_schemas=partial(_form, base, codec, place, text_format),
+        left_calls=base.left_calls or left_calls,
     )
 
 
 def _read(
-    base: ResponseForm, codec: Codec, text_format: TextFormat, schemas: Schemas, body: Any
+    base: ResponseForm,
+    codec: Codec,
+    place: TextPlace,
+    text_format: TextFormat,
+    schemas: Schemas,
+    body: Any,
 ) -> Read | None:
     """Return the calls in the text, followed by the calls that the server parsed: a model writes its text first."""
     reading = base.read(body)
@@ -57,41 +68,28 @@ def _read(
     messages, calls, finish, cut_positions, ends_in_call = reading
     if not messages:
         return reading
-    *other_messages, message = messages
-    text_reading, ids = read_with_ids(text_format, visible_text(message), schemas)
-    if not text_reading.calls:
+    found, ids = read_with_ids(text_format, place.text(messages), schemas)
+    if not found.calls:
         return reading
-    other_fields = {key: value for key, value in message.items() if key != "tool_calls"}
-    text_message, text_calls = as_message(text_format, text_reading, ids, other_fields)
-    server_calls = list(message.get("tool_calls") or ())
-    calls_with_objects = [
-        call._replace(arguments=written["function"]["arguments"])
-        for call, written in zip(text_calls, text_message["tool_calls"], strict=True)
-    ]
-    (wire_message,) = codec.write_calls(
-        calls_with_objects
-    )  # in the form in which the server writes its own calls
-    written = wire_message["tool_calls"]
-    text_calls = [call._replace(raw=raw) for call, raw in zip(text_calls, written, strict=True)]
-    text_call_count = len(text_calls)
+    _, text_calls = as_message(text_format, found, ids, {})
+    objects = [call._replace(arguments=call.raw["function"]["arguments"]) for call in text_calls]
+    entries = place.entries(codec.write_calls(objects))
+    text_calls = [call._replace(raw=raw) for call, raw in zip(text_calls, entries, strict=True)]
+    cut_in_text = {position for position, call in enumerate(found.calls) if call.is_cut}
     cut_positions = frozenset(
-        {position for position, call in enumerate(text_reading.calls) if call.is_cut}
-        | {text_call_count + position for position in cut_positions}
+        cut_in_text | {len(text_calls) + position for position in cut_positions}
     )
-    if finish in ("stop", None):
+    # A call that is complete in the text is a call, whatever the server says of the end.
+    ends_in_call = ends_in_call if calls else bool(cut_in_text)
+    if finish in ("stop", None) and "tool_calls" in base.finishes:
         finish = "tool_calls"
-    assistant = {**text_message, "tool_calls": [*written, *server_calls]}
-    return (
-        [*other_messages, assistant],
-        [*text_calls, *calls],
-        finish,
-        cut_positions,
-        ends_in_call or not calls,
-    )
+    assistant = place.with_calls(messages, found.text.strip(), found.reasoning.strip(), entries)
+    return assistant, [*text_calls, *calls], finish, cut_positions, ends_in_call
 
 
 def _fold(
     base: ResponseForm,
+    place: TextPlace,
     text_format: TextFormat,
     schemas: Schemas,
     body: JsonObject,
@@ -104,10 +102,10 @@ def _fold(
     """
     server_calls: list[Completed] = body.setdefault("x-server-calls", [])
     server_calls += base.fold(body, event)
-    delta = base.text_delta(event)
-    has_ended = piece_in(event)[2] is not None
-    text_reading, completed = advance(body, text_format, schemas, delta.text, has_ended=has_ended)
-    body["x-delta"] = TextDelta(text_reading.text, delta.thinking + text_reading.reasoning)
+    delta = body.pop("x-delta", None) or base.text_delta(event)
+    has_ended = place.is_last(event)
+    found, completed = advance(body, text_format, schemas, delta.text, has_ended=has_ended)
+    body["x-delta"] = TextDelta(found.text, delta.thinking + found.reasoning)
     if has_ended:
-        completed += [(body["x-calls"] + position, call) for position, call in server_calls]
+        completed += [(body["x-text-calls"] + position, call) for position, call in server_calls]
     return completed

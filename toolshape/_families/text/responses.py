@@ -171,15 +171,15 @@ def advance(
     """
     if "x-scanner" not in body:
         body["x-scanner"] = make_scanner(text_format, schemas)
-        body.update({"x-calls": 0, "x-ids": IdsOfText(), "x-has-ended": False})
+        body.update({"x-text-calls": 0, "x-ids": IdsOfText(), "x-has-ended": False})
     if body["x-has-ended"]:
         return join_segments(()), []
     scanner: Scanner = body["x-scanner"]
     segments = [*scanner.feed(piece), *(scanner.close() if has_ended else ())]
     text_reading, made_ids = join_segments(segments), ids_of(segments, body["x-ids"])
     body["x-has-ended"] = has_ended
-    first_position = body["x-calls"]
-    body["x-calls"] += len(text_reading.calls)
+    first_position = body["x-text-calls"]
+    body["x-text-calls"] += len(text_reading.calls)
     completed = [
         (first_position + offset, _wire_call(text_format, call, made_id))
         for offset, (call, made_id) in enumerate(zip(text_reading.calls, made_ids, strict=True))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from toolshape._families.names import ProviderName
+from toolshape._families.names import ProviderName, TextCallsName
 from toolshape._families.wire.ending import Ending, no_ending
 from toolshape._records.calls import (
     ChoiceMode,
@@ -273,6 +273,21 @@ def no_text(event: JsonObject) -> TextDelta:  # noqa: ARG001 - a text_delta
     return NO_TEXT
 
 
+class TextPlace(NamedTuple):
+    """Where a family's responses hold a model's text, so that calls that a server left there can be read.
+
+    ``text`` returns the text of the assistant's messages. ``entries`` returns the entries of calls
+    in the messages that the codec writes for them. ``with_calls`` returns the assistant's messages
+    with another text and with these entries before the server's; it also takes the reasoning that
+    was in the text. ``is_last`` tells whether an event ends the text.
+    """
+
+    text: Callable[[Sequence[WireMessage]], str]
+    entries: Callable[[Sequence[WireMessage]], Sequence[JsonObject]]
+    with_calls: Callable[[Sequence[WireMessage], str, str, Sequence[JsonObject]], list[WireMessage]]
+    is_last: Callable[[JsonObject], bool]
+
+
 class Numbering(NamedTuple):
     """How a protocol numbers its events: the key of the number, and the ``type`` of a response's first event."""
 
@@ -298,6 +313,7 @@ class ResponseForm:
             that write arguments without types need this function.
         left_calls: Takes an assistant's message and the provider's name, and returns warnings about calls that the
             server left in the text; ``None`` if servers leave no calls there.
+        text_place: Where the text of a response stands, if servers of open models have this form.
         usage: Reads the token counts of a body, also of a body that ``fold`` made of a stream.
         numbering: How the protocol numbers the events of a stream; ``None`` if it does not.
         ending: Finds in a body, as JSON, what its calls and its text do not say: an error, what
@@ -313,6 +329,7 @@ class ResponseForm:
     takes_text: bool = False
     for_schemas: "Callable[[Mapping[str, JsonObject]], ResponseForm] | None" = None
     left_calls: Callable[[WireMessage, str], tuple[ResponseWarning, ...]] | None = None
+    text_place: TextPlace | None = None
     usage: Callable[[Any], Usage | None] = no_usage
     ending: Callable[[Any], Ending] = no_ending
     numbering: Numbering | None = None
@@ -460,7 +477,7 @@ class Provider:
 ProviderOrName: TypeAlias = str | Provider
 """A provider, or the name of any provider, including a provider that an installed package registers."""
 
-AnyProvider: TypeAlias = ProviderName | Provider
+AnyProvider: TypeAlias = ProviderName | TextCallsName | Provider
 """A provider, or the name of a provider of this package.
 
 Type checkers reject other names. For a computed name, or for a name that an installed package registers, call
