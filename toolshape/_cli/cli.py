@@ -125,8 +125,8 @@ def main(traceback: bool) -> None:
 def providers(as_json: bool) -> None:
     """List the providers, and show whether each can constrain arguments.
 
-    JSON: a list of objects with `name`, `family`, `strict` (a boolean), `text_calls` (whether there are names such as
-    vllm+hermes), `most_tools` and `description_limit` (a number, or null).
+    JSON: a list of objects with `name`, `family`, `strict` (a boolean), `most_tools` and `description_limit` (a number,
+    or null).
     """
     known_providers = [get(name) for name in available()]
     if as_json:
@@ -136,7 +136,6 @@ def providers(as_json: bool) -> None:
                     "name": provider.name,
                     "family": provider.family,
                     "strict": provider.schema.strict is not None,
-                    "text_calls": provider.response.text_place is not None,
                     "most_tools": None
                     if provider.request.most_tools is None
                     else provider.request.most_tools.most,

@@ -706,6 +706,25 @@ def _quiet_warnings(results: Results, *, is_told: bool) -> Iterator[ResponseWarn
         yield ResponseWarning("empty_answer", "", _EMPTY_ANSWER)
     for call in results.calls:
         yield from _unchecked(call)
+    marks = results.provider.response.template_marks
+    for answer in filter(None, results._answers) if marks else ():
+        yield from _template_marks(answer, marks, results.provider.name)
+
+
+def _template_marks(
+    answer: Result, marks: Sequence[str], provider: str
+) -> Iterator[ResponseWarning]:
+    """Yield a warning if the text of a result holds marks of the model's chat template."""
+    found = [mark for mark in marks if mark in answer.text]
+    if not found:
+        return
+    text_format = provider.partition("+")[2] or provider.partition(":")[2]
+    message = (
+        f"the result of {answer.call.wire_name} holds {', '.join(found)}, with which the model's chat template begins or "
+        "ends messages: what follows may look like a message to the model; let the tokenizer not read special tokens in "
+        "results, or return other text"
+    )
+    yield ResponseWarning("template_mark", text_format, message)
 
 
 def _is_empty(results: Results) -> bool:

@@ -179,6 +179,8 @@ class ResponseWarning(NamedTuple):
     - ``unread``: The response holds something of an unknown kind where a call is expected.
     - ``pattern_not_checked``: A text in a call is so long that matching it against a pattern of the tool's definition may
       take too long. The call was accepted without that. The message names the tool, the path and the pattern.
+    - ``template_mark``: A result holds a mark with which the model's chat template begins or ends a message, so the model
+      may read what follows as a message of its own. The result is sent as it is. ``text_format`` names the format.
 
     A warning of a response that did not end with calls is also logged, because a program that does
     not read it may take the response for an answer; ``cut_at_length``, ``empty_answer`` and
@@ -187,7 +189,7 @@ class ResponseWarning(NamedTuple):
 
     rule: Literal[
         "call_in_text", "cut_at_length", "empty_answer", "events_lost", "malformed_call", "no_end", "not_over", "other_choice",
-        "pattern_not_checked", "provider_error", "unread", "waits_for_app",
+        "pattern_not_checked", "provider_error", "template_mark", "unread", "waits_for_app",
     ]  # fmt: skip
     text_format: str
     message: str

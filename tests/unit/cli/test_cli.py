@@ -165,6 +165,7 @@ def test_providers(run):
     rows = [line.split() for line in run("providers").stdout.splitlines()]
     assert ["openai", "openai", "yes", "128"] in rows
     assert ["mcp", "mcp", "no"] in rows
+    assert "vllm+hermes." in rows[-1]
     listed = json.loads(run("providers", "--json").stdout)
     assert {item["name"] for item in listed} == set(available())
     assert listed[0].keys() == {"name", "family", "strict", "most_tools", "description_limit"}

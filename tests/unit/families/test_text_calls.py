@@ -7,6 +7,7 @@ import pytest
 
 from toolshape import Conversation, ExportError, Registry, text, tool
 from toolshape._families.names import TextCallsName
+from toolshape._families.text.templates import TEMPLATE_MARKS
 from toolshape.provider import get
 
 RAN = []
@@ -194,3 +195,51 @@ def test_an_error_names_what_was_meant(name, said):
     with pytest.raises(ExportError, match="there is no provider") as raised:
         TOOLS.bind(name)
     assert said in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in (each.name for each in text.formats()) if TEMPLATE_MARKS.get(name)]
+)
+def test_a_mark_of_the_chat_template_in_a_result_is_said(name):
+    """And the result is sent as it is: an escape would change what the model reads."""
+    for mark in TEMPLATE_MARKS[name]:
+
+        @tool
+        def fetch() -> str:
+            """Fetch."""
+            return f"before {mark} after"  # noqa: B023 - called at once
+
+        said = text.write(name, [("fetch", {})])
+        results = Registry([fetch]).bind(f"text:{name}").dispatch(said)
+        assert results[0].text == f"before {mark} after"
+        [found] = [found for found in results.warnings if found.rule == "template_mark"]
+        assert (found.text_format, mark in found.message) == (name, True)
+
+
+def test_a_result_without_marks_is_no_finding():
+    """Also with marks of another template."""
+
+    @tool
+    def fetch() -> str:
+        """Fetch."""
+        return "plain <|eot_id|>"
+
+    said = text.write("hermes", [("fetch", {})])
+    assert not Registry([fetch]).bind("text:hermes").dispatch(said).warnings
+
+
+def test_a_mark_is_said_where_the_server_parses_calls_too():
+    @tool
+    def fetch() -> str:
+        """Fetch."""
+        return "<|im_end|>"
+
+    body = openai("", "tool_calls", [])
+    body["choices"][0]["message"]["tool_calls"] = [{"id": "c", "type": "function", "function": {"name": "fetch", "arguments": "{}"}}]  # fmt: skip
+    found = Registry([fetch]).bind("vllm+hermes").dispatch(body).warnings
+    assert [(each.rule, each.text_format) for each in found] == [("template_mark", "hermes")]
+    assert not Registry([fetch]).bind("vllm").dispatch(body).warnings
+
+
+def test_the_templates_are_of_formats():
+    assert TEMPLATE_MARKS.keys() <= {each.name for each in text.formats()}

@@ -10,6 +10,7 @@ from toolshape._families.text.format import TextFormat
 from toolshape._families.text.formats import FORMATS
 from toolshape._families.text.reading import Schemas, read_with_ids
 from toolshape._families.text.responses import advance, as_message
+from toolshape._families.text.templates import TEMPLATE_MARKS
 from toolshape._families.wire.provider import (
     Codec,
     Completed,
@@ -50,6 +51,7 @@ def _form(
         fold=partial(_fold, base, place, text_format, schemas),
         for_schemas=partial(_form, base, codec, place, text_format),
         left_calls=base.left_calls or left_calls,
+        template_marks=TEMPLATE_MARKS.get(text_format.name, ()),
     )
 
 

@@ -18,6 +18,7 @@ from toolshape._families.text.reading import (
     make_scanner,
     read_with_ids,
 )
+from toolshape._families.text.templates import TEMPLATE_MARKS
 from toolshape._families.wire.bodies import member, to_plain_json
 from toolshape._families.wire.content import visible_text
 from toolshape._families.wire.ids import IdsOfText, is_plain_id
@@ -236,6 +237,7 @@ def form_of(text_format: TextFormat, schemas: Schemas) -> ResponseForm:
         takes_text=True,
         for_schemas=partial(form_of, text_format),
         left_calls=left_calls,
+        template_marks=TEMPLATE_MARKS.get(text_format.name, ()),
     )
 
 

@@ -313,6 +313,8 @@ class ResponseForm:
             that write arguments without types need this function.
         left_calls: Takes an assistant's message and the provider's name, and returns warnings about calls that the
             server left in the text; ``None`` if servers leave no calls there.
+        template_marks: The marks with which the model's chat template begins and ends messages, where it is
+            known from the format of its calls.
         text_place: Where the text of a response stands, if servers of open models have this form.
         usage: Reads the token counts of a body, also of a body that ``fold`` made of a stream.
         numbering: How the protocol numbers the events of a stream; ``None`` if it does not.
@@ -329,6 +331,7 @@ class ResponseForm:
     takes_text: bool = False
     for_schemas: "Callable[[Mapping[str, JsonObject]], ResponseForm] | None" = None
     left_calls: Callable[[WireMessage, str], tuple[ResponseWarning, ...]] | None = None
+    template_marks: tuple[str, ...] = ()
     text_place: TextPlace | None = None
     usage: Callable[[Any], Usage | None] = no_usage
     ending: Callable[[Any], Ending] = no_ending
