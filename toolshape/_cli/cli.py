@@ -157,7 +157,7 @@ def providers(as_json: bool) -> None:
         for provider in known_providers
     ]
     show_table(("provider", "family", "strict", "tools per request"), rows)
-    click.echo(
+    say(
         "Add + and a text format to read calls that a server leaves in the text: vllm+hermes. "
         f"Formats: {', '.join(text_format.name for text_format in formats())}"
     )
