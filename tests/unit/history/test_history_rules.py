@@ -417,6 +417,7 @@ ROWS = [
     ("deepseek", "missing_reasoning", "deepseek-reasoner", [GO, asks(call(), reasoning_content="Hm."), answer()], [GO, asks(call()), answer()]),
     ("moonshot", "missing_reasoning", "kimi-k2-thinking", [GO, asks(call(), reasoning_content="Hm."), answer()], [GO, asks(call()), answer()]),
     ("ollama", "malformed_arguments", None, [GO, asks(call(arguments={})), answer()], [GO, asks(call(arguments=None)), answer()]),
+    ("llama-cpp", "malformed_arguments", None, [GO, asks(call()), answer()], [GO, asks(call(arguments="{")), answer()]),
     ("gemini-interactions", "unanswered_call", None, [STEP, s_call(), s_result(), STEP], [STEP, s_call(), STEP]),
     ("gemini-interactions", "open_turn", None, [STEP, s_call(), s_result()], [STEP, s_call()]),
     ("gemini-interactions", "orphan_result", None, [STEP, s_call(), s_result()], [STEP, s_result()]),

@@ -7,8 +7,9 @@ that their grammars cannot express, so toolshape sends them every schema in the 
 
 from dataclasses import replace
 
+from toolshape._families.openai import llama_cpp
 from toolshape._families.openai.output import OUTPUT
-from toolshape._families.openai.schema import MINIMAL, STRICT, STRICT_KEYWORDS
+from toolshape._families.openai.schema import STRICT, STRICT_KEYWORDS
 from toolshape._families.wire.provider import NotBesideTools, SchemaRules
 from toolshape._schema import checks as rules
 from toolshape._schema import constrained as structure
@@ -105,13 +106,10 @@ GRAMMAR_RULES = SchemaRules(
         rules.closed,
         is_refused=False,
     ),
-    lenient=MINIMAL,
-    strict=MINIMAL,
+    lenient=(*STRICT, *llama_cpp.KEPT_BY_GRAMMARS),
+    strict=(*STRICT, *llama_cpp.KEPT_BY_GRAMMARS),
 )
-"""The form for servers with llama.cpp's grammars. If llama.cpp cannot write a grammar, the answer is unconstrained.
-
-So toolshape moves patterns into descriptions.
-"""
+"""The form for servers with llama.cpp's grammars: what these keep is sent, and the rest is described."""
 LLAMA_CPP = replace(
     OUTPUT,
     schema=GRAMMAR_RULES,

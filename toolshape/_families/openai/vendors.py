@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from toolshape._families.openai import OLDER, OPENAI, messages, probes
+from toolshape._families.openai import OLDER, OPENAI, llama_cpp, messages, probes
 from toolshape._families.openai import schema as openai_schema
 from toolshape._families.openai import vendor_outputs as outputs
 from toolshape._families.openai.server import (
@@ -15,7 +15,7 @@ from toolshape._families.openai.server import (
     VENDOR_SERVER,
     WORDINGS,
 )
-from toolshape._families.wire.histories import Histories, HistoryRule, history_rules
+from toolshape._families.wire.histories import JSON_TEXT, Histories, HistoryRule, history_rules
 from toolshape._families.wire.provider import Budget, Choice, Limit, unsupported
 from toolshape._families.wire.request_checks import (
     choice_has_tools,
@@ -325,7 +325,27 @@ VLLM = replace(
 LLAMA_CPP = replace(
     _NO_STRICT,
     name="llama-cpp",
+    schema=replace(
+        _NO_STRICT.schema,
+        refuses=(
+            *VENDOR.schema.refuses,
+            *cited(
+                llama_cpp.EVIDENCE,
+                llama_cpp.patterns_of_grammars,
+                llama_cpp.lengths_of_grammars,
+                llama_cpp.no_boolean_schemas,
+            ),
+        ),
+        lenient=(*VENDOR.schema.lenient, *llama_cpp.FOR_GRAMMARS),
+    ),
     output=outputs.LLAMA_CPP,
+    histories=_histories(
+        *history_rules(
+            f"{llama_cpp.EVIDENCE}: Failed to parse tool call arguments as JSON",
+            "malformed_arguments",
+            pattern=JSON_TEXT,
+        )
+    ),
     facts=_NO_STRICT.facts._replace(
         needs="`--jinja` on the server; parallel calls are off unless `parallel=True` asks for them"
     ),

@@ -102,12 +102,13 @@ def _fold(
     A call in the text is complete as soon as its text ends. The calls that the server parsed come after all calls in
     the text, so their positions are known only when the response ends.
     """
-    server_calls: list[Completed] = body.setdefault("x-server-calls", [])
-    server_calls += base.fold(body, event)
+    server_calls: dict[int, Any] = body.setdefault("x-server-calls", {})
+    server_calls.update(base.fold(body, event))  # an event may complete a call again
     delta = body.pop("x-delta", None) or base.text_delta(event)
     has_ended = place.is_last(event)
     found, completed = advance(body, text_format, schemas, delta.text, has_ended=has_ended)
     body["x-delta"] = TextDelta(found.text, delta.thinking + found.reasoning)
     if has_ended:
-        completed += [(body["x-text-calls"] + position, call) for position, call in server_calls]
+        text_calls = body["x-text-calls"]
+        completed += [(text_calls + position, call) for position, call in server_calls.items()]
     return completed

@@ -32,7 +32,7 @@ CARRY_RULES: frozenset[HistoryRuleName] = frozenset(
 NULL = "null"
 """The ``pattern`` of an ``empty_message`` rule for a provider that refuses only null content."""
 
-AN_OBJECT, A_TEXT = "an object", "text"
+AN_OBJECT, A_TEXT, JSON_TEXT = "an object", "text", "JSON text"
 """The ``pattern`` of a ``malformed_arguments`` rule for a provider that requires arguments of this form.
 
 Without a pattern, arguments may also be null or absent.

@@ -5,11 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from toolshape._families.wire.content import unread_keys
-from toolshape._families.wire.histories import A_TEXT, HistoryRuleName
+from toolshape._families.wire.content import arguments_object, unread_keys
+from toolshape._families.wire.histories import A_TEXT, JSON_TEXT, HistoryRuleName
 from toolshape._history.log import Log
 from toolshape._records.calls import plain_text
 from toolshape._records.parts import Text, as_text
+from toolshape._schema.values import as_json
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -102,21 +103,32 @@ def malformed_arguments(message: Message, log: Log) -> Message:
     def change(part: MessagePart) -> MessagePart:
         if not isinstance(part, ToolCallPart) or part.raw is None:
             return part
-        given = part.arguments_raw
-        if isinstance(given, str if form == A_TEXT else dict) or plain_text(given) is not None:
+        found = _fault_of_arguments(part.arguments_raw, form)
+        if found is None:
             return part
-        if given is None:
-            if not form:
-                return part
-            fault, remedy = "the arguments are missing", "an empty object is sent"
-        elif form == A_TEXT:
-            fault, remedy = "the arguments are not text", "they are written as JSON"
-        else:
-            fault, remedy = "the arguments are not an object", "they are wrapped in an object"
-        log.repaired("malformed_arguments", part_path(message, part), fault, remedy)
+        log.repaired("malformed_arguments", part_path(message, part), *found)
+        if form == JSON_TEXT and isinstance(part.arguments_raw, str):
+            return replace(part, arguments_raw=arguments_object(part), raw=None)
         return replace(part, raw=None)
 
     return with_parts(message, map(change, message.parts))
+
+
+def _fault_of_arguments(given: object, form: str) -> tuple[str, str] | None:
+    """Return what is wrong with the arguments of a call, and what is done; ``None`` if the provider takes them."""
+    if plain_text(given) is not None:
+        return None
+    if given is None:
+        missing = ("the arguments are missing", "an empty object is sent")
+        return missing if form else None
+    if form not in (A_TEXT, JSON_TEXT):
+        wrapped = ("the arguments are not an object", "they are wrapped in an object")
+        return None if isinstance(given, dict) else wrapped
+    if not isinstance(given, str):
+        return "the arguments are not text", "they are written as JSON"
+    if form == A_TEXT or not given or isinstance(as_json(given), dict):
+        return None
+    return "the arguments are not valid JSON", "they are wrapped in an object"
 
 
 def unsigned_reasoning(message: Message, log: Log) -> Message:

