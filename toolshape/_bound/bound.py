@@ -486,14 +486,14 @@ class Bound:
     @overload
     def grammar(
         self,
-        kind: Literal["lark"],
+        kind: Literal["lark", "gbnf"],
         *,
         choice: str | Collection[str] | None = None,
         parallel: bool = True,
     ) -> str: ...
     def grammar(
         self,
-        kind: Literal["structural_tag", "lark"],
+        kind: Literal["structural_tag", "lark", "gbnf"],
         *,
         choice: str | Collection[str] | None = None,
         parallel: bool = True,
@@ -504,7 +504,8 @@ class Bound:
         in which every field is required.
 
         Args:
-            kind: ``"structural_tag"`` for vLLM, SGLang and xgrammar, or ``"lark"`` for llguidance.
+            kind: ``"structural_tag"`` for vLLM, SGLang and xgrammar, ``"lark"`` for llguidance, or ``"gbnf"`` for
+                llama.cpp.
             choice: ``"required"``, the name of the tool that must be called, or several names. By default, the model
                 may call a tool, or write text without calls.
             parallel: Whether several calls may follow one another.

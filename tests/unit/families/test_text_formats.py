@@ -3,6 +3,7 @@
 import json
 import logging
 import pickle
+import re
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -513,13 +514,33 @@ def test_a_fake_leaves_the_call_in_the_text(provider: Any, path: str):
 # --- grammars ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["structural_tag", "lark"])
+@pytest.mark.parametrize("kind", ["structural_tag", "lark", "gbnf"])
 def test_a_grammar_names_the_tools(kind: Any):
     """For one call, several, or a forced choice."""
     bound = REGISTRY.bind("text:hermes")
     for options in ({}, {"choice": "required"}, {"choice": "refund", "parallel": False}):
         assert "refund" in json.dumps(bound.grammar(kind, **options))
     assert bound.grammar(kind) != bound.grammar(kind, choice="required")
+
+
+NAME_OF_RULE = re.compile(r"\b[a-z]+(?:-[a-z0-9]+)*\b")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("choice", [None, "required"])
+def test_each_rule_of_llama_cpps_grammar_is_written(name: str, choice: Any):
+    """Each name that a rule uses is the name of a rule, once; the engine itself judges in tests/real_server."""
+    try:
+        made = REGISTRY.bind(f"text:{name}").grammar("gbnf", choice=choice)
+    except UsageError:
+        return
+    rules = [line.partition(" ::= ") for line in made.splitlines()]
+    names = [name for name, _, _ in rules]
+    assert names[0] == "root"
+    assert len(set(names)) == len(names)
+    for _, _, body in rules:
+        bare = re.sub(r'"(?:[^"\\]|\\.)*"|\[(?:[^\]\\]|\\.)*\]|\{[0-9,]*\}', " ", body)
+        assert set(NAME_OF_RULE.findall(bare)) <= set(names), bare
 
 
 def test_what_has_no_grammar():

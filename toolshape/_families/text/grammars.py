@@ -11,6 +11,7 @@ from typing import Any
 
 from toolshape._families.text.format import TextFormat
 from toolshape._families.text.formats import FORMATS
+from toolshape._families.text.gbnf import from_lark
 from toolshape._families.text.value_grammars import ValueRules
 from toolshape._families.text.values import kinds_of
 from toolshape._families.text.writing import kind_holes, write_spaced
@@ -312,4 +313,8 @@ def grammar(
         return structural_tag(text_format, schemas, forced=forced, parallel=parallel)
     if kind == "lark":
         return lark(text_format, schemas, forced=forced, parallel=parallel)
-    raise UsageError(f'the kind of grammar must be "structural_tag" or "lark", not {kind!r}')
+    if kind == "gbnf":
+        return from_lark(lark(text_format, schemas, forced=forced, parallel=parallel))
+    raise UsageError(
+        f'the kind of grammar must be "structural_tag", "lark" or "gbnf", not {kind!r}'
+    )

@@ -16,14 +16,14 @@ from toolshape._families.text.writing import write_spaced
 from toolshape._records.calls import JsonSchema
 from toolshape._schema.references import Resolve, resolver
 
-_INTEGER = "/-?(0|[1-9][0-9]*)/"
-_NUMBER = r"/-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/"
+INTEGER = "/-?(0|[1-9][0-9]*)/"
+NUMBER = r"/-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/"
 _ESCAPE = r"\\([\\'\"abfnrtv]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5})"
-_PYTHON_STRING = rf"/'([^'\\\n]|{_ESCAPE})*'|\"([^\"\\\n]|{_ESCAPE})*\"/"
-_WORD = r"/[^:,{}\[\]<>\n]+/"
-_PARAMETER_NAME = "/[a-zA-Z_][a-zA-Z0-9_]*/"
-_TAG = r"/<[^<>\/][^<>]*>/"
-_TAG_NAME = r"/[^<>\/][^<>]*/"
+PYTHON_STRING = rf"/'([^'\\\n]|{_ESCAPE})*'|\"([^\"\\\n]|{_ESCAPE})*\"/"
+WORD = r"/[^:,{}\[\]<>\n]+/"
+PARAMETER_NAME = "/[a-zA-Z_][a-zA-Z0-9_]*/"
+TAG = r"/<[^<>\/][^<>]*>/"
+TAG_NAME = r"/[^<>\/][^<>]*/"
 _ANY: Sequence[str] = ("null", "boolean", "number", "string", "array", "object")
 
 
@@ -71,7 +71,7 @@ class ValueRules:
             return f"{self._other_element(node)} {_quote(end.rpartition('>')[2])}"
         before_name, _, after_name = begin.partition("{key}")
         return (
-            f"{_quote(before_name)} {_PARAMETER_NAME} {_quote(after_name)} {self._value(node, end)}"
+            f"{_quote(before_name)} {PARAMETER_NAME} {_quote(after_name)} {self._value(node, end)}"
         )
 
     def _add_rule(self, body: str) -> str:
@@ -147,7 +147,7 @@ class ValueRules:
         follow it.
         """
         mark = self._format.tag_mark
-        element = f'{_TAG} {self._any_value(f"{mark}</")} {_TAG_NAME} ">"'
+        element = f'{TAG} {self._any_value(f"{mark}</")} {TAG_NAME} ">"'
         end = _quote(closing.removeprefix(mark))
         return f"{self._text_up_to(mark)} ({end} | {element} ({_quote(mark)} {element})* {_quote(mark)} {end})"
 
@@ -166,13 +166,13 @@ class ValueRules:
             expression = self._array(node) if kind == "array" else self._object(node)
             return f"({expression}) {_quote(closing)}"
         if kind in ("integer", "number"):
-            return f"{_INTEGER if kind == 'integer' else _NUMBER} {_quote(closing)}"
+            return f"{INTEGER if kind == 'integer' else NUMBER} {_quote(closing)}"
         words = [self._write(value) for value in ((True, False) if kind == "boolean" else (None,))]
         return f"({' | '.join(_quote(word + closing) for word in words)})"
 
     def _string(self, closing: str) -> str:
         if self._format.is_python:
-            return f"{_PYTHON_STRING} {_quote(closing)}"
+            return f"{PYTHON_STRING} {_quote(closing)}"
         quote = self._format.quote
         text = self._text_up_to(quote + closing)
         return f"{_quote(quote)} {text}" if quote else text
@@ -238,7 +238,7 @@ class ValueRules:
         ]
         other_members = ""
         if other_schema is not False:
-            key = _PYTHON_STRING if self._format.is_python else _WORD
+            key = PYTHON_STRING if self._format.is_python else WORD
             other_members = self._add_rule(f"{key} {_quote(colon)} {self._value(other_schema, '')}")
         return f'"{{" {self._members(members, required, separator, other_members)} "}}"'
 
@@ -246,7 +246,7 @@ class ValueRules:
         """Return an expression for an element with any name; the names in its two tags may differ."""
         mark = self._format.tag_mark
         return (
-            f'{_quote(f"{mark}<")} {_TAG_NAME} ">" {self._value(node, f"{mark}</")} {_TAG_NAME} ">"'
+            f'{_quote(f"{mark}<")} {TAG_NAME} ">" {self._value(node, f"{mark}</")} {TAG_NAME} ">"'
         )
 
     def _write(self, value: Any) -> str:
