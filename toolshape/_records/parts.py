@@ -18,8 +18,9 @@ class Text:
 
         Half of a surrogate pair becomes a replacement character, because no client can send it.
         """
-        if isinstance(self.text, str):
-            object.__setattr__(self, "text", as_sendable(self.text))
+        text: Any = self.text
+        if isinstance(text, str):
+            object.__setattr__(self, "text", as_sendable(text))
         _refuse_odd(b"", self.text)
 
 
