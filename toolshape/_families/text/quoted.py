@@ -1,6 +1,7 @@
 """Knows where text quotes: in a code fence, as code in a line, or in the middle of a sentence."""
 
 _FENCES = ("```", "~~~")
+_LENGTH = 3  # of a fence
 _ENDS = frozenset(".!?:;\u2026\u3002\uff01\uff1f\uff1a>)]}\"'*")
 """The characters after which a sentence is over, or a mark stands for itself."""
 
@@ -33,9 +34,17 @@ class Line:
 
     def read(self, text: str) -> None:
         """Read the next piece of the text."""
-        first, *others = text.split("\n")
+        first, line_end, others = text.partition("\n")
         self._read_in_line(first)
-        for line in others:
+        if not line_end:
+            return
+        self._end_line()
+        if not any(fence in others for fence in _FENCES):  # only the last line counts
+            self._read_in_line(others.rpartition("\n")[2])
+            return
+        first, *lines = others.split("\n")
+        self._read_in_line(first)
+        for line in lines:
             self._end_line()
             self._read_in_line(line)
 
@@ -43,13 +52,13 @@ class Line:
         stripped = text.strip()
         if not stripped:
             return
-        if len(self._beginning) < len(_FENCES[0]):
-            self._beginning = (self._beginning + stripped)[: len(_FENCES[0])]
+        if len(self._beginning) < _LENGTH:
+            self._beginning = (self._beginning + stripped)[:_LENGTH]
         self._ticks += text.count("`")
         self._last = stripped[-1]
 
     def _end_line(self) -> None:
-        is_fence = self._beginning in _FENCES and self._ticks < 2 * len(_FENCES[0])
+        is_fence = self._beginning in _FENCES and self._ticks < 2 * _LENGTH
         if is_fence and self._fence in ("", self._beginning):
             self._fence = "" if self._fence else self._beginning
         self._beginning = self._last = ""

@@ -276,7 +276,7 @@ class Scanner:
                     yield from self._scan_text_until(step, fields)
             elif isinstance(step, JsonValue):
                 yield from self._scan_json(step, fields)
-            else:
+            elif not (isinstance(step, (Optional, Repeated)) and self._is_absent(step.steps[0])):
                 yield from self._scan_group(step, fields)
 
     def _scan_group(
@@ -335,6 +335,17 @@ class Scanner:
                 yield from self._scan_steps(steps, fields)
                 return
         raise _MissError
+
+    def _is_absent(self, first: Step) -> bool:
+        """Return whether optional steps certainly do not follow: most do not, and none is asked for by a generator."""
+        if isinstance(first, PythonCall):
+            return False
+        buffer, at = self._buffer, self._at
+        arrived = len(buffer) - at
+        for text in first.begins if isinstance(first, JsonValue) else (_text_of(first),):
+            if arrived < len(text) or buffer.startswith(text, at):
+                return False
+        return True
 
     # --- single steps that never wait -------------------------------------------------------------------------------
 
