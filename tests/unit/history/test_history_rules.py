@@ -502,6 +502,15 @@ def test_every_rule_has_a_row():
             assert any((owner, rule) in rows for owner in owners), (name, rule)
 
 
+def test_reasoning_without_a_signature_goes_back_to_those_who_send_none():
+    """Models of others are served in Anthropic's form, too, and want their reasoning back."""
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": ""}
+    stored = [A_GO, assistant(thought, TEXT), ON]
+    assert not BOUND["anthropic"].check_messages(stored, model="mimo-v2-pro")
+    [found] = BOUND["anthropic"].check_messages(stored, model="claude-sonnet-5")
+    assert found.rule == "unsigned_reasoning"
+
+
 def test_messages_that_are_put_into_one_keep_their_calls_last():
     """A text of the second message would stand after the call of the first."""
     bound, call, text = BOUND["bedrock"], b_use(), {"text": "Ok."}

@@ -298,8 +298,10 @@ HISTORIES = Histories(
             pattern=AN_OBJECT,
         ),
         *history_rules(
-            "BerriAI/litellm#31654, 2026; maximhq/bifrost#6942, 2026-09, about Claude on Bedrock: Invalid signature",
+            "BerriAI/litellm#31654, 2026; maximhq/bifrost#6942, 2026-09, about Claude on Bedrock: Invalid signature. Others who "
+            "serve this form send no signatures, and want the reasoning back: lsdefine/GenericAgent#357, 2026-05",
             "unsigned_reasoning",
+            models="^$|claude|opus|sonnet|haiku|mythos|fable",
             pattern="signature|data",
         ),
         *history_rules(

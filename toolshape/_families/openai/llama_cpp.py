@@ -87,7 +87,9 @@ def boolean_schemas_as_objects(node: JsonSchema, at: Place) -> Change | None:
     written = dict(node)
     if node.get("items") is False:
         del written["items"]
-        written["maxItems"] = len(node.get("prefixItems") or ())
+        length = len(node.get("prefixItems") or ())
+        most = node.get("maxItems", length)
+        written["maxItems"] = min(most, length) if isinstance(most, int) else length
     elif "items" in node:
         written["items"] = _written_out(node["items"])
     for key in _HOLDERS:
@@ -107,7 +109,8 @@ def bounds_of_numbers(node: JsonSchema, at: Place) -> Change | None:
     """
     upper: Any = node.get("maximum", node.get("exclusiveMaximum", 0))
     has_lower = "minimum" in node or "exclusiveMinimum" in node
-    if node.get("type") == "integer" and (has_lower or upper >= 0):
+    is_from_above = isinstance(upper, (int, float)) and upper < 0 and not has_lower
+    if node.get("type") == "integer" and not is_from_above:
         return None
     return rewrites.say_instead(*_BOUNDS)(node, at)
 
