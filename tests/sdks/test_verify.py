@@ -217,3 +217,52 @@ def test_what_is_said_before_anything_is_sent(monkeypatch):
     assert "cannot send requests to" in run("vertex", "--model", "m", code=2)
     assert "the kinds are" in run("openai", "--model", "m", "--rules", "names", code=2)
     assert Path("found.jsonl").exists() is False
+
+
+class Engine(http.server.BaseHTTPRequestHandler):
+    """A server that refuses patterns, and answers everything else with one value; a list is never finished."""
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        schema = json.dumps(body["response_format"])
+        choice = {
+            "message": {"content": '{"v": true}'},
+            "finish_reason": "length" if "minItems" in schema else "stop",
+        }
+        said = json.dumps({"choices": [choice]}).encode()
+        self.send_response(400 if '"pattern"' in schema else 200)
+        self.send_header("content-length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    def log_message(self, *_):
+        """Print nothing."""
+
+
+def test_what_a_server_keeps_of_a_schema(tmp_path):
+    """Refused, kept, not kept, or not known; and a line of JSON for each keyword."""
+    path = tmp_path / "kept.jsonl"
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Engine) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/v1"
+        shown = run("--endpoint", address, "--model", "m", "--keywords", "--json", str(path))
+        server.shutdown()
+    for line in (
+        "refused: pattern, anchored",
+        "kept: a list of types",
+        "not kept: enum",
+        "not known: minItems",
+    ):
+        assert f"{line}\n" in shown
+    found = {line["keyword"]: line for line in map(json.loads, path.read_text().splitlines())}
+    assert (found["enum"]["accepted"], found["enum"]["kept"]) == (True, False)
+    assert (found["pattern, anchored"]["accepted"], found["pattern, anchored"]["kept"]) == (
+        False,
+        None,
+    )
+
+
+def test_keywords_are_of_a_server():
+    assert "--endpoint" in run("openai", "--model", "m", "--keywords", code=2)
+    said = run("--endpoint", "http://127.0.0.1:1/v1", "--model", "m", "--keywords", code=2)
+    assert "does not answer" in said

@@ -52,6 +52,12 @@ if TYPE_CHECKING:
     help="An OpenAI-compatible server, such as http://localhost:8000/v1: judge how it handles calls.",
 )
 @click.option(
+    "--keywords",
+    "has_keywords",
+    is_flag=True,
+    help="With --endpoint: measure which keywords of a schema the server accepts, and which it keeps.",
+)
+@click.option(
     "--key",
     "key_name",
     metavar="VARIABLE",
@@ -76,6 +82,7 @@ def verifying(
     against: Path | None,
     url: str | None,
     endpoint: str | None,
+    has_keywords: bool,
     key_name: str | None,
     timeout: float,
     dry_run: bool,
@@ -88,12 +95,16 @@ def verifying(
 
     With --endpoint instead of PROVIDER: ask an OpenAI-compatible server some questions, and report whether it obeys the
     tool choice, gives each call an id, returns the same response with and without streaming, obeys strict schemas,
-    leaves no calls in the text, and reports its usage.
+    leaves no calls in the text, and reports its usage. With --keywords as well: ask for four answers under a schema for
+    each keyword, and report whether the server accepts it and keeps it.
     """
+    if has_keywords and endpoint is None:
+        raise click.UsageError("--keywords measures a server: pass --endpoint URL")
     if (provider is None) == (endpoint is None):
         raise click.UsageError("pass a PROVIDER, or --endpoint URL")
     if endpoint is not None:
-        _judge(endpoint, model, key_name, path, timeout)
+        judge = _measure_keywords if has_keywords else _judge
+        judge(endpoint, model, key_name, path, timeout)
         return
     verification = _Asked(str(provider), model, rules, most, path, url, timeout)
     new_findings = _test_rules(verification, dry_run=dry_run)
@@ -174,7 +185,12 @@ def _report(outcome: str, words: str, line: JsonObject, path: Path | None) -> No
     if path is not None:
         with path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
-    say(f"{outcome}: {words}", style={"refuted": "red", "confirmed": "green"}.get(outcome, ""))
+    say(
+        f"{outcome}: {words}",
+        style={"refuted": "red", "confirmed": "green", "refused": "red", "kept": "green"}.get(
+            outcome, ""
+        ),
+    )
 
 
 def _count(outcomes: Sequence[str]) -> None:
@@ -192,9 +208,7 @@ def _judge(
     """Test the behaviours of a server; exit with 1 if any of them is wrong."""
     from toolshape._cli.rulebook.endpoint import CHECKS, behaviours, make_ask  # noqa: PLC0415 - few commands need this
 
-    key = "" if key_name is None else os.environ.get(key_name, "")
-    if key_name is not None and not key:
-        raise UsageError(f"there is no key: set the environment variable {key_name}")
+    key = _key(key_name)
     say(
         f"{len(CHECKS)} questions to {endpoint}: about {2 * len(CHECKS)} requests of at most 512 tokens"
     )
@@ -207,6 +221,34 @@ def _judge(
     _count(outcomes)
     if "refuted" in outcomes:
         raise SystemExit(1)
+
+
+def _key(key_name: str | None) -> str:
+    key = "" if key_name is None else os.environ.get(key_name, "")
+    if key_name is not None and not key:
+        raise UsageError(f"there is no key: set the environment variable {key_name}")
+    return key
+
+
+def _measure_keywords(
+    endpoint: str, model: str, key_name: str | None, path: Path | None, timeout: float
+) -> None:
+    """Measure what a server keeps of a schema; nothing that it does not keep is wrong, so this exits with 0."""
+    from toolshape._cli.rulebook.endpoint import make_ask  # noqa: PLC0415 - few commands need this
+
+    try:
+        from toolshape._cli.rulebook.keywords import CASES, SEEDS, keywords  # noqa: PLC0415 - needs an extra
+    except ImportError as error:
+        words = "verify --keywords needs jsonschema: pip install 'toolshape[schema,verify]'"
+        raise ImportError(words) from error
+    key = _key(key_name)
+    say(f"{len(CASES)} keywords, {len(SEEDS)} answers each, at {endpoint}")
+    outcomes = {True: "kept", False: "not kept", None: "not known"}
+    with _client() as client:
+        for found in keywords(model, make_ask(endpoint, key, client, timeout)):
+            outcome = outcomes[found.kept] if found.accepted else "refused"
+            line = {"endpoint": endpoint, "model": model, **found._asdict()}
+            _report(outcome, found.keyword, line, path)
 
 
 def _client() -> Any:

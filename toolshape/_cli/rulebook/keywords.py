@@ -1,0 +1,134 @@
+"""Measures what the grammars of a server keep: for each keyword, is a schema accepted, and does each answer fit it?"""
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from jsonschema import Draft202012Validator, FormatChecker
+
+from toolshape._cli.rulebook.endpoint import Ask, NoAnswerError
+from toolshape._records.calls import JsonObject
+from toolshape._records.errors import UsageError
+
+SEEDS = (1, 2, 3, 4)
+"""The seeds of the answers; "kept" says that no answer of theirs broke the constraint."""
+_LONGEST = 110  # tokens
+_REFUSALS = ("status 400", "status 422")
+
+
+class Kept(NamedTuple):
+    """What a server does with a keyword; ``kept`` is ``None`` if no answer came to its end."""
+
+    keyword: str
+    accepted: bool
+    kept: bool | None
+
+
+def _of(schema: Any) -> dict[str, Any]:
+    """An object with one field of a schema."""
+    return {
+        "type": "object",
+        "properties": {"v": schema},
+        "required": ["v"],
+        "additionalProperties": False,
+    }
+
+
+def _text(**more: Any) -> dict[str, Any]:
+    return _of({"type": "string", **more})
+
+
+def _list(**more: Any) -> dict[str, Any]:
+    return _of({"type": "array", "items": {"type": "boolean"}, **more})
+
+
+_BOOLEAN = {"type": "boolean"}
+_INTEGER = {"type": "integer", "minimum": 100, "maximum": 999}
+CASES: dict[str, dict[str, Any]] = {
+    "enum": _of({"enum": ["a", 1, None]}),
+    "const": _of({"const": "x"}),
+    "anyOf": _of({"anyOf": [_INTEGER, _BOOLEAN]}),
+    "oneOf": _of({"oneOf": [_INTEGER, _BOOLEAN]}),
+    "allOf": _of({"allOf": [{"type": "object", "properties": {"a": _BOOLEAN}, "required": ["a"]}, {"type": "object", "properties": {"b": _BOOLEAN}, "required": ["b"]}]}),
+    "a list of types": _of({"type": ["boolean", "null"]}),
+    "$ref": {"$defs": {"P": _of(_BOOLEAN)}, **_of({"$ref": "#/$defs/P"})},
+    "a field that may be missing": {"type": "object", "properties": {"a": _BOOLEAN, "b": _BOOLEAN}, "required": ["b"], "additionalProperties": False},
+    "a schema that is true": _of(True),
+    "minLength": _text(minLength=30, maxLength=40),
+    "maxLength": _text(maxLength=4),
+    "minLength from 2000 on": _text(minLength=3000),
+    "maxLength 2000": _text(maxLength=2000),
+    "pattern, anchored": _text(pattern="^[A-C]{3}$"),
+    "pattern with alternatives": _text(pattern="^(ab|cd){1,4}$"),
+    "maxLength beside pattern": _text(pattern="^(ab|cd)+$", maxLength=4),
+    "pattern without anchors": _text(pattern="abc"),
+    "pattern with \\d": _text(pattern="^\\d{2}$"),
+    "pattern with \\w": _text(pattern="^\\w{3}$"),
+    "pattern with repeated é": _text(pattern="^é{2}$"),
+    "minimum, integer": _of({"type": "integer", "minimum": 100}),
+    "maximum, integer": _of({"type": "integer", "maximum": 50}),
+    "maximum below zero, no minimum": _of({"type": "integer", "maximum": -100}),
+    "exclusiveMinimum, integer": _of({"type": "integer", "exclusiveMinimum": 100}),
+    "exclusiveMaximum, integer": _of({"type": "integer", "exclusiveMaximum": 50}),
+    "minimum, number": _of({"type": "number", "minimum": 100}),
+    "multipleOf": _of({"type": "integer", "multipleOf": 7, "minimum": 1, "maximum": 9999}),
+    "minItems": _list(minItems=4, maxItems=6),
+    "maxItems": _list(maxItems=2),
+    "minItems from 2000 on": _list(minItems=3000),
+    "uniqueItems": _list(minItems=3, maxItems=4, uniqueItems=True),
+    "prefixItems": _of({"type": "array", "prefixItems": [_BOOLEAN, {"type": "null"}], "minItems": 2, "maxItems": 2}),
+    "prefixItems with items: false": _of({"type": "array", "prefixItems": [_BOOLEAN, {"type": "null"}], "items": False, "minItems": 2}),
+    "format uuid": _text(format="uuid"),
+    "format time": _text(format="time"),
+    "format email": _text(format="email"),
+    "format ipv4": _text(format="ipv4"),
+    "minProperties": {"type": "object", "additionalProperties": _BOOLEAN, "minProperties": 2},
+    "patternProperties": {"type": "object", "patternProperties": {"^a": _BOOLEAN}, "additionalProperties": False},
+}  # fmt: skip
+
+
+def _request(model: str, schema: JsonObject, seed: int) -> JsonObject:
+    """Return the body of a request that leaves the model all freedom but the schema."""
+    form = {"type": "json_schema", "json_schema": {"name": "a", "schema": schema, "strict": True}}
+    return {
+        "model": model,
+        "messages": [{"role": "user", "content": "Write any value."}],
+        "max_tokens": _LONGEST,
+        "temperature": 1.8,
+        "seed": seed,
+        "response_format": form,
+    }
+
+
+def measure(keyword: str, model: str, ask: Ask) -> Kept:
+    """Ask a server for a few answers under the schema of a keyword.
+
+    Raises:
+        UsageError: The server does not answer at all.
+    """
+    schema = CASES[keyword]
+    judge = Draft202012Validator(schema, format_checker=FormatChecker())
+    fits: list[bool] = []
+    for seed in SEEDS:
+        try:
+            [choice] = json.loads(ask(_request(model, schema, seed)))["choices"]
+        except NoAnswerError as error:
+            if not str(error).startswith(_REFUSALS):
+                raise UsageError(f"the server does not answer: {error}") from error
+            return Kept(keyword, accepted=False, kept=None)
+        if choice["finish_reason"] != "length":
+            fits.append(_fits(choice["message"]["content"], judge))
+    return Kept(keyword, accepted=True, kept=all(fits) if fits else None)
+
+
+def _fits(text: str, judge: Any) -> bool:
+    try:
+        return bool(judge.is_valid(json.loads(text)))
+    except ValueError:
+        return False
+
+
+def keywords(model: str, ask: Ask) -> Iterator[Kept]:
+    """Measure each keyword."""
+    for keyword in CASES:
+        yield measure(keyword, model, ask)
