@@ -184,7 +184,7 @@ def test_an_answer_fits_its_type(serve, drawn):
     """Or the response says that it was cut off."""
     url, names = serve("plain"), list(TYPES)
     fitting = 0
-    for at in drawn(len(names), 6):
+    for at in drawn(len(names), 4):
         output = Output(TYPES[names[at]], name="answer")
         bound = output.bind("llama-cpp")
         chat = Conversation(Registry([]))

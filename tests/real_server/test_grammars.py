@@ -53,7 +53,7 @@ def complete(url, grammar, seed, **more):
 @pytest.mark.parametrize("at", range(len(FORMATS)))
 def test_a_forced_text_is_a_call(serve, drawn, at):
     """Of one of the tools, with valid arguments; or it was cut off by the limit of tokens."""
-    if at not in drawn(len(FORMATS), 10):
+    if at not in drawn(len(FORMATS), 5):
         pytest.skip("not in the sample")
     url, name = serve("plain"), FORMATS[at]
     bound = TOOLS.bind(f"text:{name}")

@@ -40,7 +40,7 @@ def test_the_server_does_what_the_table_says(serve, drawn):
     url, names = serve("plain"), list(CASES)
     with httpx.Client() as client:
         ask = make_ask(f"{url}/v1", "", client, 120)
-        for at in drawn(len(names), 8):
+        for at in drawn(len(names), 6):
             found, kept = measure(names[at], "m", ask), KEYWORDS[names[at]]
             print(found)
             assert found.accepted == kept["accepted"], names[at]
@@ -51,7 +51,7 @@ def test_the_server_does_what_the_table_says(serve, drawn):
 def test_what_is_sent_is_accepted(serve, drawn):
     """The entry of each definition, at the real server."""
     url, names = serve("hermes"), list(CASES)
-    for at in drawn(len(names), 8):
+    for at in drawn(len(names), 6):
         tools = Registry()
         tools.add_definitions([{"name": "f", "description": "F.", "parameters": CASES[names[at]]}])
         for choice in ("auto", "required"):
