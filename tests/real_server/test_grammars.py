@@ -1,8 +1,11 @@
 """``grammar("gbnf")`` at the engine that it is for: each format is forced, and what is written is read as calls."""
 
 import json
+import subprocess
+import sys
 import urllib.error
 import urllib.request
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -83,3 +86,11 @@ def test_a_text_without_a_call_is_free(serve):
 def test_the_kinds_are_named():
     with pytest.raises(UsageError, match="gbnf"):
         TOOLS.bind("text:hermes").grammar("ebnf")
+
+
+def test_the_example_runs_a_tool(serve):
+    """At a server that runs already."""
+    script = Path(__file__).parents[2] / "examples" / "local_model.py"
+    words = [sys.executable, str(script), "--endpoint", serve("plain")]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=180)
+    assert "weather returned: " in done.stdout
