@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 from jsonschema import Draft202012Validator, FormatChecker
 
 from toolshape._cli.rulebook.endpoint import Ask, NoAnswerError
-from toolshape._records.calls import JsonObject
+from toolshape._families.openai.probes import complete_answer, drawn_answer
 from toolshape._records.errors import UsageError
 
 SEEDS = (1, 2, 3, 4)
 """The seeds of the answers; "kept" says that no answer of theirs broke the constraint."""
-_LONGEST = 110  # tokens
 _REFUSALS = ("status 400", "status 422")
 
 
@@ -87,19 +86,6 @@ CASES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def _request(model: str, schema: JsonObject, seed: int) -> JsonObject:
-    """Return the body of a request that leaves the model all freedom but the schema."""
-    form = {"type": "json_schema", "json_schema": {"name": "a", "schema": schema, "strict": True}}
-    return {
-        "model": model,
-        "messages": [{"role": "user", "content": "Write any value."}],
-        "max_tokens": _LONGEST,
-        "temperature": 1.8,
-        "seed": seed,
-        "response_format": form,
-    }
-
-
 def measure(keyword: str, model: str, ask: Ask) -> Kept:
     """Ask a server for a few answers under the schema of a keyword.
 
@@ -111,13 +97,13 @@ def measure(keyword: str, model: str, ask: Ask) -> Kept:
     fits: list[bool] = []
     for seed in SEEDS:
         try:
-            [choice] = json.loads(ask(_request(model, schema, seed)))["choices"]
+            text = complete_answer(ask(drawn_answer(model, schema, seed)))
         except NoAnswerError as error:
             if not str(error).startswith(_REFUSALS):
                 raise UsageError(f"the server does not answer: {error}") from error
             return Kept(keyword, accepted=False, kept=None)
-        if choice["finish_reason"] != "length":
-            fits.append(_fits(choice["message"]["content"], judge))
+        if text is not None:
+            fits.append(_fits(text, judge))
     return Kept(keyword, accepted=True, kept=all(fits) if fits else None)
 
 

@@ -3,9 +3,12 @@
 The addresses are the defaults of the vendors' SDKs and documentation, read on 2026-11-25.
 """
 
+import json
 import re
 from typing import Any
 
+from toolshape._families.openai.output import keywords
+from toolshape._families.wire.provider import OutputSchema
 from toolshape._families.wire.server import Address, RequestProbe
 from toolshape._records.calls import JsonObject
 
@@ -124,6 +127,23 @@ def question(model: str, text: str, *, is_streamed: bool) -> JsonObject:
     return (
         {**body, "stream": True, "stream_options": {"include_usage": True}} if is_streamed else body
     )
+
+
+def drawn_answer(model: str, schema: JsonObject, seed: int) -> JsonObject:
+    """Return the body of a request for a short answer that fits a schema, hot enough that only the schema holds it."""
+    return {
+        **question(model, "Write any value.", is_streamed=False),
+        **keywords(OutputSchema("a", "", schema, is_strict=True)),
+        "temperature": 1.8,
+        "max_tokens": 110,
+        "seed": seed,
+    }
+
+
+def complete_answer(given: str) -> str | None:
+    """Return the text of a response, or ``None`` if the limit of its length ended it."""
+    [choice] = json.loads(given)["choices"]
+    return None if choice["finish_reason"] == "length" else str(choice["message"]["content"])
 
 
 def has_usage(given: str) -> bool:
