@@ -10,6 +10,7 @@ from mcp import Client
 from mcp.server import MCPServer, Server
 
 from toolshape import Image, Registry, tool
+from toolshape.ledger import Ledger
 from toolshape.mcp import connect, server
 
 FOR_USER = types.Annotations(audience=["user"], priority=1.0)
@@ -185,6 +186,23 @@ def test_the_meta_of_a_result_passes_through_a_server_of_imported_tools(untruste
     got = asyncio.run(main())
     assert (got.meta or {}).get("shop/cost") == 3
     assert ("<untrusted" in got.content[0].text) == untrusted
+
+
+@pytest.mark.parametrize("value", BLOCKS.values(), ids=BLOCKS)
+def test_a_client_receives_from_a_ledger_what_it_received_before(value, tmp_path):
+    """Blocks, structured content and meta are recorded, not only what a model reads."""
+
+    @tool
+    def ask():
+        """Ask."""
+        return value
+
+    bound = Registry([ask]).bind("mcp")
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask"}}
+    with Ledger(tmp_path / "calls.db") as ledger:
+        first, again = (bound.dispatch(call, ledger=ledger, scope="a") for _ in range(2))
+    assert again[0].replayed
+    assert again.messages == first.messages
 
 
 def test_an_error_of_fastmcp_is_an_error():

@@ -7,6 +7,7 @@ from typing import Any
 from toolshape._function.result_form import ResultForm
 from toolshape._records.calls import Call, JsonObject
 from toolshape._records.errors import CallError, Problem
+from toolshape._records.mcp_results import McpParts
 from toolshape._records.parts import File, Image, Part, Text
 from toolshape._records.result import Result
 from toolshape._schema.bytes_json import from_json_value, to_json_value
@@ -35,6 +36,8 @@ def store_result(result: Result, output: ResultForm | None) -> JsonObject:
         "elapsed": round(float(result.elapsed), 6),
         "parts": [_store_part(part) for part in result.parts],
     }
+    if isinstance(result.parts, McpParts):
+        outcome["mcp"] = _store_for_client(result.parts)
     if error is None:
         outcome["value"] = _value(result, output)
     else:
@@ -72,7 +75,9 @@ def outcome_of_part(part: ToolResultPart) -> JsonObject:
 
 
 def _value(result: Result, output: ResultForm | None) -> Any:
-    if result.is_text or result.value is None or result.parts or output is None:
+    parts = result.parts
+    has_value = not parts or (isinstance(parts, McpParts) and parts.is_structured)
+    if result.is_text or result.value is None or not has_value or output is None:
         return result.text if result.is_text else None
     try:
         text, is_text = output.write(result.value)
@@ -92,7 +97,31 @@ def _store_part(part: Part) -> JsonObject:
     return {**media, "name": part.name} if isinstance(part, File) else media
 
 
-def _re_store_part(given: JsonObject) -> Part:
+def _store_for_client(parts: McpParts) -> JsonObject:
+    """Convert what an MCP client receives beside the parts: without it, a replayed result would be another result."""
+    content = parts.content and [
+        {"block": item} if isinstance(item, dict) else {"part": _store_part(item)}
+        for item in parts.content
+    ]
+    return {"content": content, "is_structured": parts.is_structured, "meta": parts.meta}
+
+
+def _restore_parts(given: JsonObject) -> tuple[Part, ...]:
+    parts = tuple(map(_restore_part, given["parts"]))
+    for_client = given.get("mcp")
+    if for_client is None:
+        return parts
+    restored = McpParts(parts)
+    if for_client["content"] is not None:
+        restored.content = tuple(
+            item["block"] if "block" in item else _restore_part(item["part"])
+            for item in for_client["content"]
+        )
+    restored.is_structured, restored.meta = for_client["is_structured"], for_client["meta"]
+    return restored
+
+
+def _restore_part(given: JsonObject) -> Part:
     if "text" in given:
         return Text(given["text"])
     data = base64.b64decode(given["data"])
@@ -122,6 +151,6 @@ def restore_result(call: Call, given: JsonObject, *, replayed: bool) -> Result:
         elapsed=given["elapsed"],
         text=given["text"],
         replayed=replayed,
-        parts=tuple(map(_re_store_part, given["parts"])),
+        parts=_restore_parts(given),
         is_text=given["is_text"],
     )
