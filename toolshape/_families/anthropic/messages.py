@@ -235,12 +235,15 @@ def with_id(raw: JsonObject, call_id: str | None) -> JsonObject:
 
 
 def _own_call(part: ProviderPart) -> tuple[str | None, str | None]:
-    """Return the id of a server tool's call, and of the call that a server tool's result answers."""
-    raw = part.raw if isinstance(part.raw, dict) else {}
-    if part.kind == "server_tool_use":
-        return str(raw.get("id")), None
-    answered = raw.get("tool_use_id")
-    return None, answered if isinstance(answered, str) else None
+    """Return the id of a server tool's call, and of the call that a server tool's result answers.
+
+    The blocks of the MCP connector are none of these: nobody has reported that one alone is refused.
+    """
+    is_call = part.kind == "server_tool_use"
+    call_id = member(part.raw, "id" if is_call else "tool_use_id")
+    if not isinstance(call_id, str) or part.kind == "mcp_tool_result":
+        return None, None
+    return (call_id, None) if is_call else (None, call_id)
 
 
 def _without_blank(block: JsonObject) -> JsonObject:

@@ -192,8 +192,7 @@ def ending(body: JsonObject) -> Ending:
     """Find an error, a turn that the server has only interrupted, and calls of an unknown kind.
 
     ``pause_turn`` and ``compaction`` (beta) ask for the same messages again, with this one at their
-    end (anthropic
-    2.14.0, ``types/stop_reason.py`` and ``types/beta/beta_stop_reason.py``, 2026-11-27).
+    end (anthropic 2.14.0, ``types/stop_reason.py`` and ``types/beta/beta_stop_reason.py``, 2026-11-27).
     """
     reason = body.get("stop_reason")
     warnings: list[ResponseWarning] = []

@@ -30,7 +30,7 @@ def as_response(body: Any) -> Any:
     return None
 
 
-_FEEDBACK = frozenset({"promptFeedback", "prompt_feedback"})
+_FEEDBACK = ("promptFeedback", "prompt_feedback")
 
 
 def _feedback(body: Any) -> Any:
@@ -68,7 +68,7 @@ def read(body: Any) -> Read | None:
                     break
             else:
                 finish = candidate["finishReason"]
-                is_usual = content["role"] == "model" and _FEEDBACK.isdisjoint(body)
+                is_usual = content["role"] == "model" and body.keys().isdisjoint(_FEEDBACK)
                 if calls and is_usual and type(finish) is str and finish:
                     return [content], calls, finish, NOTHING_CUT, True
         except (LookupError, TypeError, ValueError, AttributeError):
@@ -251,8 +251,8 @@ def _parts(candidate: JsonObject) -> Iterable[JsonObject]:
 def ending(body: JsonObject) -> Ending:
     """Find an error, a call that the provider could not read, and calls of other candidates.
 
-    ``finishMessage`` holds what the model wrote (hermes-agent#83886, gemini-cli#12674; google-genai
-    3.6, 2026-11-27).
+    ``finishMessage`` holds what the model wrote (hermes-agent#83886, gemini-cli#12674;
+    google-genai 3.6, 2026-11-27).
     """
     candidates = [item for item in body.get("candidates") or () if isinstance(item, dict)]
     first = candidates[0] if candidates else {}
