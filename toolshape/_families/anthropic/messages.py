@@ -362,11 +362,12 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
     The message must directly follow the assistant's message. The server answers any other form with a 400.
     """
     content: list[JsonObject] = []
-    for call, _, error, _, _, text, _, parts, _, _ in results:
-        if error is None and not parts:
-            content.append({"type": "tool_result", "tool_use_id": call.id, "content": text})
+    for result in results:
+        call_id, text, is_error = result.call.id, result.text, result.error is not None
+        if is_error or result.parts:
+            content.append(write_result(call_id, text, result.parts, is_error=is_error))
         else:
-            content.append(write_result(call.id, text, parts, is_error=error is not None))
+            content.append({"type": "tool_result", "tool_use_id": call_id, "content": text})
     return [{"role": "user", "content": content}]
 
 

@@ -379,12 +379,12 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
     """Write all results into the next user message."""
     content: list[JsonObject] = []
     for result in results:
-        call, _, error, _, _, text, _, parts, _, _ = result
-        if error is None and not parts and text and text[0] != "{":
-            content.append({"toolResult": {"toolUseId": call.id, "content": [{"text": text}]}})
-            continue
-        value = result_json(result) if text[:1] == "{" else None
-        content.append(write_result(call.id, text, value, parts, is_error=error is not None))
+        call_id, text, is_error = result.call.id, result.text, result.error is not None
+        if text and text[0] != "{" and not is_error and not result.parts:
+            content.append({"toolResult": {"toolUseId": call_id, "content": [{"text": text}]}})
+        else:
+            value = result_json(result) if text[:1] == "{" else None
+            content.append(write_result(call_id, text, value, result.parts, is_error=is_error))
     return [{"role": "user", "content": content}]
 
 

@@ -175,9 +175,9 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
     There is no error flag.
     """
     messages = openai_messages.write_results_as(_FORM, results)
-    for at, (_, _, _, _, _, _, _, parts, _, _) in enumerate(results):
-        if parts:
-            messages[at] = _with_images(messages[at], parts)
+    for at, result in enumerate(results):
+        if result.parts:
+            messages[at] = _with_images(messages[at], result.parts)
     return messages
 
 
