@@ -98,7 +98,7 @@ def _store_part(part: Part) -> JsonObject:
 
 
 def _store_for_client(parts: McpParts) -> JsonObject:
-    """Convert what an MCP client receives beside the parts: without it, a replayed result would be another result."""
+    """Convert what an MCP client receives: without it, a replayed result would be another one."""
     content = parts.content and [
         {"block": item} if isinstance(item, dict) else {"part": _store_part(item)}
         for item in parts.content

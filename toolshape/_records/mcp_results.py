@@ -8,7 +8,7 @@ import base64
 import functools
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolshape._records.calls import JsonObject
 from toolshape._records.parts import File, Image, Part, Text, as_text
@@ -90,7 +90,7 @@ def _block_of(value: Any) -> Any:
 
 
 def _read_blocks(blocks: Sequence[Any]) -> McpParts:
-    """Read blocks and parts of ours. What is for the user alone is left out of what the model reads, unless it is all."""
+    """Read blocks and parts of ours. The model does not read what is for the user alone, unless it is all."""
     for_model = [block for block in blocks if not _is_for_user(block)] or blocks
     made = McpParts(part for block in for_model for part in _parts(block))
     content = [item for block in blocks if (item := _as_json(block)) is not None]
@@ -104,7 +104,7 @@ def _is_for_user(block: Any) -> bool:
 
 
 def _as_json(block: Any) -> JsonObject | Part | None:
-    """Return a block as a client receives it from the SDK's own server; ``None`` if its class has no such form."""
+    """Return a block as a client receives it from the SDK's own server; ``None`` if it has no such form."""
     if isinstance(block, (Text, Image, File)):
         return block
     dump = getattr(block, "model_dump", None)
@@ -178,40 +178,58 @@ def mcp_parts(value: Any) -> McpParts:
 
 
 def _parts(block: Any) -> Iterator[Part]:
-    """Convert a content block: text, image, audio, resource or resource link (MCP specification 2026-07-28).
+    """Convert a block: text, image, audio, resource or resource link (MCP's specification 2026-07-28).
 
-    The model also reads what a link or a resource says of itself: its address, type, size, title and description.
+    The model also reads what a link or a resource says of itself.
     """
     if isinstance(block, (Text, Image, File)):
         yield block
         return
     resource = getattr(block, "resource", None)
     source = resource or block
-    media_type = str(_field(source, "mime_type", "mimeType") or "application/octet-stream")
-    url = str(getattr(source, "uri", None) or "")
-    name = str(getattr(source, "name", None) or url.rpartition("/")[2] or "file")
     text = getattr(source, "text", None)
     if isinstance(text, str) and resource is None:
         yield Text(text)
         return
-    size = getattr(source, "size", None)
-    said = [name, media_type, *([] if size is None else [f"{size} bytes"]), url]
-    about = [getattr(source, key, None) for key in ("title", "description")]
-    details = [line for line in about if isinstance(line, str) and line and line != name]
-    header = "\n".join([f"[{', '.join(filter(None, said))}]", *details])
+    about = _about(source)
     data = getattr(source, "data", getattr(source, "blob", None))
     if isinstance(text, str):
-        yield Text(f"{header}\n{text}" if url else text)
+        yield Text(f"{about.words}\n{text}" if about.url else text)
     elif isinstance(data, str):
-        if url:
-            yield Text(header)
-        yield _media(data, media_type, name)
-    elif url.startswith(_HTTP):
-        if details or size is not None:
-            yield Text(header)
-        yield File(media_type=media_type, name=name, url=url)
+        if about.url:
+            yield Text(about.words)
+        yield _media(data, about.media_type, about.name)
+    elif about.url.startswith(_HTTP):
+        if about.has_details:
+            yield Text(about.words)
+        yield File(media_type=about.media_type, name=about.name, url=about.url)
     else:  # only the server can fetch any other link
-        yield Text(header)
+        yield Text(about.words)
+
+
+class _About(NamedTuple):
+    """What a link or a resource says of itself; ``words`` are for the model.
+
+    ``has_details`` tells whether they say more than a name, a media type and an address.
+    """
+
+    name: str
+    media_type: str
+    url: str
+    words: str
+    has_details: bool
+
+
+def _about(source: Any) -> _About:
+    media_type = str(_field(source, "mime_type", "mimeType") or "application/octet-stream")
+    url = str(getattr(source, "uri", None) or "")
+    name = str(getattr(source, "name", None) or url.rpartition("/")[2] or "file")
+    size = getattr(source, "size", None)
+    facts = [name, media_type, *([] if size is None else [f"{size} bytes"]), url]
+    lines = [getattr(source, key, None) for key in ("title", "description")]
+    details = [line for line in lines if isinstance(line, str) and line and line != name]
+    words = "\n".join([f"[{', '.join(filter(None, facts))}]", *details])
+    return _About(name, media_type, url, words, has_details=bool(details) or size is not None)
 
 
 def _media(data: str, media_type: str, name: str) -> Part:

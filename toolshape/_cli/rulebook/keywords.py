@@ -1,4 +1,4 @@
-"""Measures what the grammars of a server keep: for each keyword, is a schema accepted, and does each answer fit it?"""
+"""Measures a server's grammars: is the schema of each keyword accepted, and do all answers fit it?"""
 
 import json
 from collections.abc import Iterator
@@ -43,12 +43,13 @@ def _list(**more: Any) -> dict[str, Any]:
 
 _BOOLEAN = {"type": "boolean"}
 _INTEGER = {"type": "integer", "minimum": 100, "maximum": 999}
+_WITH_A = {"type": "object", "properties": {"a": _BOOLEAN}, "required": ["a"]}
 CASES: dict[str, dict[str, Any]] = {
     "enum": _of({"enum": ["a", 1, None]}),
     "const": _of({"const": "x"}),
     "anyOf": _of({"anyOf": [_INTEGER, _BOOLEAN]}),
     "oneOf": _of({"oneOf": [_INTEGER, _BOOLEAN]}),
-    "allOf": _of({"allOf": [{"type": "object", "properties": {"a": _BOOLEAN}, "required": ["a"]}, {"type": "object", "properties": {"b": _BOOLEAN}, "required": ["b"]}]}),
+    "allOf": _of({"allOf": [_WITH_A, {"type": "object", "properties": {"b": _BOOLEAN}, "required": ["b"]}]}),
     "a list of types": _of({"type": ["boolean", "null"]}),
     "$ref": {"$defs": {"P": _of(_BOOLEAN)}, **_of({"$ref": "#/$defs/P"})},
     "a field that may be missing": {"type": "object", "properties": {"a": _BOOLEAN, "b": _BOOLEAN}, "required": ["b"], "additionalProperties": False},

@@ -235,7 +235,7 @@ def with_id(raw: JsonObject, call_id: str | None) -> JsonObject:
 
 
 def _own_call(part: ProviderPart) -> tuple[str | None, str | None]:
-    """Return the id of a server tool's call, and of the call that a server tool's result answers.
+    """Return the id of a server tool's call, and of the call that its result answers.
 
     The blocks of the MCP connector are none of these: nobody has reported that one alone is refused.
     """
@@ -247,7 +247,7 @@ def _own_call(part: ProviderPart) -> tuple[str | None, str | None]:
 
 
 def _without_blank(block: JsonObject) -> JsonObject:
-    """Return a result without its blank texts: as outer blocks, they must hold more than white space."""
+    """Return a result without blank texts: they must hold more than white space, as outer ones."""
     content = block.get("content")
     if not isinstance(content, list):
         return block

@@ -1,4 +1,4 @@
-"""Where the text of a model stands in a message of Anthropic's form, which llama.cpp and vLLM serve, too."""
+"""Where a model's text stands in a message of Anthropic's form, which llama.cpp and vLLM serve, too."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ def _with_calls(
     reasoning: str,  # noqa: ARG001 - without a signature, reasoning cannot be sent back
     entries: Sequence[JsonObject],
 ) -> list[WireMessage]:
-    """Return the message with one text, then these calls, then the blocks that came after the text."""
+    """Return the message with one text, then these calls, then the blocks that came after."""
     *others, message = messages
     blocks: list[JsonObject] = message["content"]
     first = next((at for at, block in enumerate(blocks) if block.get("type") == "text"), 0)

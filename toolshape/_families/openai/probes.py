@@ -130,7 +130,7 @@ def question(model: str, text: str, *, is_streamed: bool) -> JsonObject:
 
 
 def drawn_answer(model: str, schema: JsonObject, seed: int) -> JsonObject:
-    """Return the body of a request for a short answer that fits a schema, hot enough that only the schema holds it."""
+    """Return a request for a short answer, so hot that only the schema holds the model."""
     return {
         **question(model, "Write any value.", is_streamed=False),
         **keywords(OutputSchema("a", "", schema, is_strict=True)),

@@ -1,4 +1,4 @@
-"""Where the text of a model stands in a response of OpenAI's Responses, which llama.cpp and vLLM serve, too."""
+"""Where a model's text stands in OpenAI's Responses, which llama.cpp and vLLM serve, too."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ def _with_calls(
     reasoning: str,  # noqa: ARG001 - an item of reasoning has an id that only the server gives
     entries: Sequence[JsonObject],
 ) -> list[WireMessage]:
-    """Return the items with one text in the first message, then these calls, then the other items."""
+    """Return the items with one text in the first message, then these calls, then the others."""
     first = next((at for at, item in enumerate(items) if _is_text(item)), 0)
     part = {"type": "output_text", "text": text, "annotations": []}
     texts = [{**items[first], "content": [part]}] if text else []

@@ -1,9 +1,9 @@
 """Writes a grammar of llama.cpp (GBNF), translated from the Lark rules that ``grammars`` builds.
 
 GBNF has no JSON Schema, no regular expressions and no text up to a mark, so these are written out:
-a schema as rules for its values, a text up to a mark as a rule for each part of the mark that has been
-read. Source: ``grammars/README.md`` of llama.cpp, and its server, build 10434, which judges the result
-(``tests/real_server``, 2026-11-27).
+a schema as rules for its values, a text up to a mark as a rule for each part of the mark that has
+been read. Source: ``grammars/README.md`` of llama.cpp, and its server, build 10434, which judges the
+result (``tests/real_server``, 2026-11-27).
 """
 
 import json
@@ -16,7 +16,14 @@ from toolshape._schema.references import Resolve, resolver
 
 _MOST_REPEATED = 1999
 _TOKEN = re.compile(
-    r"""(?P<text>"(?:[^"\\]|\\.)*")|(?P<json>%json\s+)|/(?P<pattern>(?:[^/\\]|\\.)+)/|(?P<name>[A-Za-z_]\w*)|(?P<sign>[()|*+?])|\s+"""
+    r"""
+      (?P<text>"(?:[^"\\]|\\.)*")
+    | (?P<json>%json\s+)
+    | /(?P<pattern>(?:[^/\\]|\\.)+)/
+    | (?P<name>[A-Za-z_]\w*)
+    | (?P<sign>[()|*+?])
+    | \s+""",
+    re.VERBOSE,
 )
 _SUFFIXED = re.compile(r'(?P<name>\w+)\[suffix=(?P<end>"(?:[^"\\]|\\.)*")\]: ')
 _BUILT_IN = {
@@ -113,7 +120,7 @@ class _Translation:
                 pieces.append(token["sign"])
         return " ".join(pieces) or '""'
 
-    # --- text and marks ---------------------------------------------------------------------------------------------
+    # --- text and marks -------------------------------------------------------------------------
 
     def _text_up_to(self, end: str) -> str:
         """Return an expression for any text up to a mark, and the mark."""
@@ -124,7 +131,7 @@ class _Translation:
         return self._states(mark, may_end_anywhere=True)
 
     def _states(self, mark: str, *, may_end_anywhere: bool) -> str:
-        """Write a rule for each number of characters of the mark that have just been read; return the first rule.
+        """Write a rule for each number of characters of the mark that were just read; return the first.
 
         After a character, the next rule is that of the longest beginning of the mark that the text
         now ends with. A text without the mark may end in each of these rules.
@@ -150,7 +157,7 @@ class _Translation:
             self._rules[name] = " | ".join(branches)
         return names[0]
 
-    # --- JSON -------------------------------------------------------------------------------------------------------
+    # --- JSON -----------------------------------------------------------------------------------
 
     def _json(self, schema: Any) -> str:
         return _JsonRules(self._rules, schema).value(schema)
@@ -165,7 +172,11 @@ class _JsonRules:
         self._named: dict[str, str] = {}
 
     def value(self, node: Any) -> str:
-        """Return an expression for the values of a schema."""
+        """Return an expression for the values of a schema.
+
+        Each branch is a keyword that decides alone which values there are, the strongest first: what
+        stands beside a reference, a constant or a union is left to the validation after the call.
+        """
         if not isinstance(node, dict):
             return "json-value"
         if "$ref" in node:

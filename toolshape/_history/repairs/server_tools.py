@@ -10,7 +10,7 @@ from toolshape.messages import Message, MessagePart, ProviderPart, part_path, wi
 def pair_server_tools(
     messages: Sequence[Message], log: Log, calls: set[str], *, is_end: bool
 ) -> list[Message]:
-    """Remove a call of the provider's own that has no result in its turn, and a result that has no call.
+    """Remove a call of the provider's own without a result in its turn, and a result without a call.
 
     A turn ends with the next message of the user that is no result of a tool. In the last turn, a
     call may still be answered: the provider goes on where it paused.
@@ -45,7 +45,7 @@ def pair_server_tools(
 def _alone(
     turn: Sequence[Message], rules: Rules, calls: set[str], *, is_open: bool
 ) -> dict[int, str]:
-    """Return what is wrong with each call and each result that stands alone, by the ``id()`` of the part."""
+    """Return what is wrong with each half that stands alone, by the ``id()`` of the part."""
     alone: dict[int, str] = {}
     waiting: dict[str, list[int]] = {}
     for message in turn:
@@ -75,7 +75,7 @@ def _turns(messages: Sequence[Message]) -> list[list[Message]]:
 
 
 def _own_call(part: MessagePart, rules: Rules) -> tuple[str | None, str | None]:
-    """Return the id of a call that the provider runs itself, and the id of the call that a part answers."""
+    """Return the id of a call that the provider runs, and the id of the call that a part answers."""
     own_call = rules.histories.own_call
     if own_call is None or not isinstance(part, ProviderPart):
         return None, None
@@ -83,9 +83,10 @@ def _own_call(part: MessagePart, rules: Rules) -> tuple[str | None, str | None]:
 
 
 def open_from(messages: Sequence[Message], rules: Rules) -> int:
-    """Return the position from which a later message may change what stands alone: the start of the last turn.
+    """Return the position from which a later message may change what stands alone.
 
-    If the last turn holds no call of the provider's own, this is the number of messages.
+    This is the start of the last turn, or the number of messages if that turn holds no call of the
+    provider's own.
     """
     start = max((at for at, message in enumerate(messages) if begins_turn(message)), default=0)
     parts = (part for message in messages[start:] for part in message.parts)
