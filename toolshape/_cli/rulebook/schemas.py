@@ -68,6 +68,7 @@ def _refused_fields() -> Iterator[Any]:
     yield {"type": "string", "format": "color"}
     yield {"type": "string", "pattern": "^(?=a)b"}
     yield {"type": "string", "contentEncoding": "base64"}
+    yield {"type": "string", "maxLength": 2_000}
     yield {"not": TEXT}
     yield {"type": "array", "items": TEXT, "uniqueItems": True}
     yield {"type": "array", "items": TEXT, "minItems": 2}

@@ -20,6 +20,25 @@ def _with_call(given: Any) -> JsonObject:
     return {"tools": [_TOOL], "messages": messages}
 
 
+def _after(*blocks: JsonObject) -> JsonObject:
+    content = [*blocks, {"type": "text", "text": "Done."}]
+    messages = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": content},
+        {"role": "user", "content": "Go on."},
+    ]
+    return {"messages": messages}
+
+
+_THOUGHT: JsonObject = {"type": "thinking", "thinking": "Hm."}
+_SEARCH: JsonObject = {
+    "type": "server_tool_use",
+    "id": "srvtoolu_1",
+    "name": "web_search",
+    "input": {"query": "probe"},
+}
+
+
 def _with_thinking(choice: str) -> JsonObject:
     return {
         "tools": [_TOOL],
@@ -34,6 +53,8 @@ PROBES = (
     RequestProbe(
         {"tools": [{"type": "function", "function": {"name": "probe"}}]}, {"tools": [_TOOL]}
     ),
+    RequestProbe(_after(_THOUGHT), _after({**_THOUGHT, "signature": "c2ln"})),
+    RequestProbe(_after(_SEARCH), _after()),
     RequestProbe(_with_thinking("any"), _with_thinking("auto")),
 )
 MODELS = ("claude-fable-5-1",)

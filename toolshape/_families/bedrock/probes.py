@@ -24,6 +24,16 @@ def _with_call(given: Any) -> JsonObject:
     return {"toolConfig": {"tools": [_TOOL]}, "messages": messages}
 
 
+def _after_thinking(thought: JsonObject) -> JsonObject:
+    thinking = {"reasoningContent": {"reasoningText": thought}}
+    messages = [
+        {"role": "user", "content": [{"text": "Go."}]},
+        {"role": "assistant", "content": [thinking, {"text": "Done."}]},
+        {"role": "user", "content": [{"text": "Go on."}]},
+    ]
+    return {"messages": messages}
+
+
 def _thinking_request(choice: str) -> JsonObject:
     return {
         "toolConfig": {"tools": [_TOOL], "toolChoice": {choice: {}}},
@@ -38,7 +48,13 @@ PROBES = (
         {"toolConfig": {"tools": [_TOOL]}},
     ),
     RequestProbe(_with_call("a"), _with_call({})),
+    RequestProbe(
+        _after_thinking({"text": "Hm."}), _after_thinking({"text": "Hm.", "signature": "c2ln"})
+    ),
+    RequestProbe(
+        _after_thinking({"text": "Hm.", "signature": ""}), _after_thinking({"text": "Hm."})
+    ),
     RequestProbe(_thinking_request("any"), _thinking_request("auto")),
     RequestProbe({"toolConfig": {"tools": []}}, {"toolConfig": {"tools": [_TOOL]}}),
 )
-MODELS = ("anthropic.claude-opus-5-5",)
+MODELS = ("anthropic.claude-opus-5-5", "amazon.nova-premier-v1:0")

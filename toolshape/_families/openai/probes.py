@@ -36,6 +36,7 @@ def _with_choice(name: str) -> JsonObject:
 
 
 _CALLED = {"tools": [_ENTRY], "messages": _conversation(_CALL)}
+_UNWRITTEN = {**_CALL, "function": {"name": "probe", "arguments": {}}}
 _NAMELESS = {**_CALL, "function": {"name": "", "arguments": "{}"}}
 _REQUIRED = {**_ENTRY, "function": {**_ENTRY["function"], "required": []}}
 _STRICT = {**_ENTRY, "function": {**_ENTRY["function"], "strict": False}}
@@ -67,6 +68,7 @@ PROBES = (
     RequestProbe(_with_choice("other"), _with_choice("probe")),
     RequestProbe({"tools": [_ENTRY], "messages": _conversation()}, _CALLED),
     RequestProbe({"tools": [_ENTRY], "messages": _conversation(_NAMELESS)}, _CALLED),
+    RequestProbe({"tools": [_ENTRY], "messages": _conversation(_UNWRITTEN)}, _CALLED),
     RequestProbe({"tools": [_REQUIRED]}, {"tools": [_ENTRY]}),
     KEY_TOO_MUCH,
     RequestProbe(_with_result(_MEDIA), _with_result("ok")),

@@ -1,5 +1,7 @@
 """Requests that the Responses API refuses because of one rule, each with a twin that the API accepts."""
 
+from typing import Any
+
 from toolshape._families.wire.server import RequestProbe
 from toolshape._records.calls import JsonObject
 
@@ -15,7 +17,7 @@ _USER = {"role": "user", "content": "Go."}
 _THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": []}
 
 
-def _with_call(**more: str) -> JsonObject:
+def _with_call(**more: Any) -> JsonObject:
     call = {
         "type": "function_call",
         "call_id": "call00001",
@@ -34,5 +36,6 @@ PROBES = (
     RequestProbe({"tools": [_DEFERRED]}, {"tools": [_DEFERRED, _SEARCH]}),
     RequestProbe({"tools": [_TOOL, _SEARCH]}, {"tools": [_DEFERRED, _SEARCH]}),
     RequestProbe(_with_call(id="call00001"), _with_call()),
+    RequestProbe(_with_call(arguments={}), _with_call()),
     RequestProbe({"input": [_USER, _THOUGHT, _USER]}, {"input": [_USER, _USER]}),
 )
