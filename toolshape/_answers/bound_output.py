@@ -13,12 +13,13 @@ from toolshape._answers.answer import (
 from toolshape._answers.export import WireOutput, output_to_wire
 from toolshape._answers.record import OutputRecord, record_output
 from toolshape._families import get, recognised
-from toolshape._families.receive import read_response
+from toolshape._families.receive import ending_of, read_response
 from toolshape._families.wire.provider import Provider, ProviderOrName
 from toolshape._function.core_schema.validation_context import validating_with
 from toolshape._plan.collector import Collector, response_of
 from toolshape._plan.partial_calls import read_beginning
-from toolshape._plan.results import Answer
+from toolshape._plan.planning import failed_response
+from toolshape._plan.results import Answer, ending_with_finish
 from toolshape._records.calls import JsonObject, JsonSchema, Strictness
 from toolshape._records.errors import ResponseError
 from toolshape._records.report import Report
@@ -96,13 +97,13 @@ class BoundOutput(Generic[T]):
             context: What validators of the type read as ``info.context``; it is never stored.
 
         Raises:
-            ResponseError: The response is not of this provider's family.
+            ResponseError: The response is not of this provider's family, or the provider ended it with an error.
         """
         reading = read_response(self.provider, response)
         # A response without calls may hold the answer as its text, even if the model had to call a tool.
         tool = self._wire.tool if reading[1] else None
         with validating_with(context):
-            return answer_of(
+            answer: Answer[T] = answer_of(
                 self.provider,
                 reading,
                 response,
@@ -111,6 +112,22 @@ class BoundOutput(Generic[T]):
                 self._read,
                 self._record.secrets,
             )
+        if answer.error is not None:
+            self._refuse_failed(answer, response)
+        return answer
+
+    def _refuse_failed(self, answer: Answer[T], response: Any) -> None:
+        """Check that the provider did not end the response with an error: then the model is not to blame.
+
+        Raises:
+            ResponseError: It did.
+        """
+        ending = ending_with_finish(
+            ending_of(self.provider, response), answer.finish, answer.finish_raw
+        )
+        if ending.error is not None:
+            may_quote = self._record.secrets.are_there
+            raise failed_response(ending.error, response, may_quote=may_quote)
 
     def collector(self, *, context: Any = None) -> "AnswerCollector[T]":
         """Return a collector for a stream from this provider; the collector returns the answer as it grows.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from toolshape._records.calls import Effect, Finish, JsonObject, Strictness
 from toolshape._records.identity import OutputRef
+from toolshape._records.result import QUOTING, ResponseWarning, Usage
 from toolshape._schema.bytes_json import from_json_value, to_json_value
 
 if TYPE_CHECKING:
@@ -106,6 +107,8 @@ class PlanState:
         assistant: The assistant's messages; empty where they are stored beside the record.
         calls: The calls, in order.
         answer: The answer.
+        usage: The tokens of the response.
+        warnings: What was said of the response when it came, and does not stand in its messages.
         is_stale: Whether the record was in a store that is not signed, so its calls may have run since.
     """
 
@@ -118,6 +121,8 @@ class PlanState:
     unnamed: str | None = None
     assistant: tuple[Any, ...] = ()
     answer: AnswerState | None = None
+    usage: Usage | None = None
+    warnings: tuple[ResponseWarning, ...] = ()
     is_stale: bool = False
 
     @property
@@ -139,15 +144,29 @@ def unsigned(state: PlanState, *, secrets: bool) -> PlanState:
     The assistant's messages are left out, because whoever stores a turn of a conversation stores its messages.
     """
     calls = [replace(call, state=_UNSIGNED.get(call.state, call.state)) for call in state.calls]
-    answer = state.answer
+    answer, warnings = state.answer, state.warnings
     if not secrets:
+        if state.is_secret:
+            warnings = tuple(map(_without_words, warnings))
         calls = [_without_secrets(call) if call.is_secret else call for call in calls]
         if answer is not None and answer.is_secret:
             why = answer.error and {**answer.error, "text": "", "problems": []}
             answer = replace(
                 answer, value=None, text="", exact="", error=why, coercions=(), unstorable=HIDDEN
             )
-    return replace(state, calls=tuple(calls), answer=answer, assistant=(), is_stale=True)
+    return replace(
+        state,
+        calls=tuple(calls),
+        answer=answer,
+        warnings=warnings,
+        assistant=(),
+        is_stale=True,
+    )
+
+
+def _without_words(warning: ResponseWarning) -> ResponseWarning:
+    hidden = "its words were not stored, because a call takes a secret"
+    return warning._replace(message=hidden) if warning.rule in QUOTING else warning
 
 
 def _without_secrets(call: CallState) -> CallState:
@@ -179,7 +198,16 @@ def from_json(given: Any) -> PlanState:
             output = OutputRef(*answer.pop("output"))
             answer = AnswerState(**answer, output=output, coercions=coercions)
         assistant = tuple(body.pop("assistant"))
-        return PlanState(**body, calls=calls, answer=answer, assistant=assistant)
+        # A record that was written before these were known does not have them.
+        usage, warnings = body.pop("usage", None), body.pop("warnings", ())
+        return PlanState(
+            **body,
+            calls=calls,
+            answer=answer,
+            assistant=assistant,
+            usage=None if usage is None else Usage(*usage),
+            warnings=tuple(ResponseWarning(*warning) for warning in warnings),
+        )
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"this is not the record of a turn: {error!r}") from error
 

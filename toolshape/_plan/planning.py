@@ -22,14 +22,14 @@ from toolshape._plan.results import (
 )
 from toolshape._records.calls import EARLY, Call, Finish, new_record, plain_text
 from toolshape._records.errors import CallError, ResponseError
+from toolshape._records.result import QUOTING
 from toolshape._tools.handler import Handlers
 
 if TYPE_CHECKING:
     from toolshape._plan.claims import Ready
     from toolshape._records.result import Result
 
-_QUOTING = frozenset({"malformed_call", "provider_error"})  # may quote what the model wrote
-_HIDDEN_WORDS = "its words are not shown here, because a tool takes a secret"
+_HIDDEN_WORDS = "its words are not shown here, because they may quote a secret"
 _LONGEST_ERROR = 300  # characters of the provider's words in an error; its body has them all
 _MOST_HINTS = 10  # the most hints for unknown names in one response
 
@@ -126,9 +126,8 @@ def _look_at_the_end(results: Results, ready: "list[Ready]", handlers: Handlers)
     error = ending.error
     if not results.calls:
         if error is not None:
-            said = _HIDDEN_WORDS if handlers.may_hold_secrets else error[:_LONGEST_ERROR]
-            message = f"the provider ended the response with an error: {said}"
-            raise ResponseError(message, body=response_of_results(results))
+            body = response_of_results(results)
+            raise failed_response(error, body, may_quote=handlers.may_hold_secrets)
         results.finish = ending.finish or results.finish
     elif error is not None:
         reason = "the provider ended the response with an error"
@@ -138,6 +137,12 @@ def _look_at_the_end(results: Results, ready: "list[Ready]", handlers: Handlers)
         results._waiting = ready = []
     _log_warnings(results, ending, handlers)
     return ready
+
+
+def failed_response(words: str, body: Any, *, may_quote: bool) -> ResponseError:
+    """Return the error of a response that the provider ended with an error; its body has all words."""
+    said = _HIDDEN_WORDS if may_quote else words[:_LONGEST_ERROR]
+    return ResponseError(f"the provider ended the response with an error: {said}", body=body)
 
 
 def _settle(results: Results, handlers: Handlers, ready: "list[Ready]") -> None:
@@ -170,6 +175,6 @@ def _log_warnings(results: Results, ending: Ending, handlers: Handlers) -> None:
     for warning in urgent_warnings(results, ending):
         import logging  # noqa: PLC0415 - only warnings need it
 
-        is_hidden = warning.rule in _QUOTING and handlers.may_hold_secrets
+        is_hidden = warning.rule in QUOTING and handlers.may_hold_secrets
         message = _HIDDEN_WORDS if is_hidden else warning.message
         logging.getLogger("toolshape").warning("%s: %s", warning.rule, message)

@@ -13,7 +13,7 @@ from toolshape._plan.plan_state import (
     StoredAnswerTarget,
     StoredTarget,
 )
-from toolshape._plan.results import Entry, Results, StoredAnswer
+from toolshape._plan.results import Entry, Results, StoredAnswer, restore_kept
 from toolshape._plan.snapshot import exact_digest
 from toolshape._plan.state import State
 from toolshape._plan.stored import restore_result
@@ -41,6 +41,7 @@ def restore(
         provider,
     )
     results.calls, results._answers, results._assistant = [], [], list(stored.assistant)
+    restore_kept(results, stored.usage, stored.warnings)
     results._is_plain = False
     results._unknown_is_secret = any(call.tool is None and call.is_secret for call in stored.calls)
     answer_target = _restore_answer(results, stored, find_output)

@@ -56,7 +56,9 @@ _ANSWERED = frozenset({"stop", "tool_calls", "other", None})
 _EMPTY_ANSWER = (
     "the response holds neither text nor a call: ask the model again, or for more tokens"
 )
-_NO_END = "no end of the stream has arrived: its last text may be cut off"
+_NO_END = ResponseWarning(
+    "no_end", "", "no end of the stream has arrived: its last text may be cut off"
+)
 _CUT_AT_LENGTH = "the response ended at its length limit without a call: ask for more tokens, or ask the model to go on"
 
 
@@ -200,7 +202,7 @@ class Streamed(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What is kept of a response in pickled results."""
+    """What is kept of a response where its body is not: in pickled results, and of a restored turn."""
 
     usage: Usage | None
     ending: Ending
@@ -438,9 +440,7 @@ class Results(Sequence[Result]):
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         # Waiting entries hold functions; their positions are enough to tell which calls were not run.
         slots = {name: getattr(self, name) for name in self.__slots__ if hasattr(self, name)}
-        slots["_response"] = Kept(
-            self.usage, ending_of_results(self)
-        )  # a client's object may hold connections
+        slots["_response"] = kept_of_results(self)  # a client's object may hold connections
         if "_answer" in slots:  # the target holds functions
             slots["_answer"] = self.output
             slots["_answered_by"] = StoredAnswerTarget(self._answered_by.stored(slots["_answer"]))
@@ -668,22 +668,49 @@ def response_of_results(results: Results) -> Any:
 
 
 def ending_of_results(results: Results) -> Ending:
-    """Return how the response ended, where its calls and its text do not say it.
-
-    Of a turn that was restored, only the assistant's messages are left; they hold the items that
-    wait for the app.
-    """
+    """Return how the response ended, where its calls and its text do not say it."""
     kept = getattr(results, "_response", None)
     if isinstance(kept, Kept):
         return kept.ending
     response = response_of_results(results)
     if response is None:
         response = list(results._assistant)
-    ending = ending_of(results.provider, response)
-    if results.finish == "error" and ending.error is None and not ending.warnings:
-        error = f"the provider ended the response with {results.finish_raw}"
-        return ending._replace(error=error)
+    return ending_with_finish(
+        ending_of(results.provider, response), results.finish, results.finish_raw
+    )
+
+
+def ending_with_finish(ending: Ending, finish: Finish | None, finish_raw: Any) -> Ending:
+    """Return an ending whose error is the finish reason, if that alone says that the response failed."""
+    if finish == "error" and ending.error is None and not ending.warnings:
+        return ending._replace(error=f"the provider ended the response with {finish_raw}")
     return ending
+
+
+def kept_of_results(results: Results) -> Kept:
+    """Return what is known of a response and does not stand in the assistant's messages."""
+    kept = getattr(results, "_response", None)
+    if isinstance(kept, Kept):
+        return kept
+    ending = ending_of_results(results)
+    if _has_no_end(results):
+        ending = ending._replace(warnings=(*ending.warnings, _NO_END))
+    return Kept(results.usage, ending)
+
+
+def restore_kept(
+    results: Results, usage: Usage | None, warnings: tuple[ResponseWarning, ...]
+) -> None:
+    """Keep what was stored of a response; the items that wait for the app stand in its messages."""
+    ending = Ending(warnings=warnings)
+    if any(warning.rule == "waits_for_app" for warning in warnings):
+        found = ending_of(results.provider, list(results._assistant))
+        ending = ending._replace(waiting=found.waiting)
+    keep_response(results, Kept(usage, ending))
+
+
+def _has_no_end(results: Results) -> bool:
+    return isinstance(getattr(results, "_response", None), Streamed) and results.finish_raw is None
 
 
 def urgent_warnings(results: Results, ending: Ending) -> tuple[ResponseWarning, ...]:
@@ -700,8 +727,8 @@ def _quiet_warnings(results: Results, *, is_told: bool) -> Iterator[ResponseWarn
     """Yield the warnings that every app meets; ``is_told`` says that there are others."""
     if results.finish == "length" and not results.calls:
         yield ResponseWarning("cut_at_length", "", _CUT_AT_LENGTH)
-    if isinstance(getattr(results, "_response", None), Streamed) and results.finish_raw is None:
-        yield ResponseWarning("no_end", "", _NO_END)
+    if _has_no_end(results):
+        yield _NO_END
     elif not (is_told or results.calls) and results.finish in _ANSWERED and _is_empty(results):
         yield ResponseWarning("empty_answer", "", _EMPTY_ANSWER)
     for call in results.calls:

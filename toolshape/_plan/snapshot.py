@@ -8,7 +8,13 @@ from typing import Any, NamedTuple
 from toolshape._families.wire.bodies import to_plain_json
 from toolshape._plan import state
 from toolshape._plan.plan_state import AnswerState, CallState, PlanState, StoredState, StoredTarget
-from toolshape._plan.results import Entry, Results, StoredAnswer, may_hold_secret
+from toolshape._plan.results import (
+    Entry,
+    Results,
+    StoredAnswer,
+    kept_of_results,
+    may_hold_secret,
+)
 from toolshape._plan.state import Moment, State
 from toolshape._plan.stored import store_result, through_json
 from toolshape._records.calls import Call, JsonObject, Strictness
@@ -38,6 +44,7 @@ def snapshot(results: Results, decided: Mapping[int, State] | None = None) -> Pl
             the model wrote it.
     """
     now, controls = state.moment(results), results._controls
+    kept = kept_of_results(results)
     calls = tuple(
         replace(
             _call_state(now, position, decided),
@@ -55,6 +62,8 @@ def snapshot(results: Results, decided: Mapping[int, State] | None = None) -> Pl
         unnamed=getattr(controls, "unnamed", None),
         assistant=tuple(map(to_plain_json, results._assistant)),
         answer=_answer_state(results),
+        usage=kept.usage,
+        warnings=kept.ending.warnings,
         is_stale=getattr(controls, "is_stale", False),
     )
 

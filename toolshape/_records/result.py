@@ -195,6 +195,10 @@ class ResponseWarning(NamedTuple):
     message: str
 
 
+QUOTING = frozenset({"malformed_call", "provider_error"})
+"""The rules of warnings whose messages may quote what the model wrote, and so a secret."""
+
+
 def make_sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:
     """Return the messages as received, but replace the values that no client can send.
 

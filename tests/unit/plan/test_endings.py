@@ -3,12 +3,13 @@
 import json
 import logging
 import pickle
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 
-from toolshape import Conversation, Registry, ResponseError, tool
+from toolshape import Conversation, Output, Registry, ResponseError, tool
 from toolshape.trace import record_to, replay
 
 RAN: list[str] = []
@@ -80,6 +81,37 @@ def test_an_error_without_calls_is_raised_in_the_providers_words(provider, body,
     with pytest.raises(ResponseError, match=said) as caught:
         TOOLS.bind(provider).dispatch(body)
     assert caught.value.body == body
+
+
+class Town(BaseModel):
+    name: str
+
+
+@pytest.mark.parametrize(("provider", "body", "said"), ERRORS)
+def test_it_is_no_empty_answer(provider, body, said):
+    """The model is not to blame, so it is not told to answer again."""
+    with pytest.raises(ResponseError, match=said) as caught:
+        Output(Town).bind(provider).read(body)
+    assert caught.value.body == body
+
+
+def test_a_stream_of_an_answer_that_ends_with_an_error_raises_it():
+    collector = Output(Town).bind("openai").collector()
+    for event in (chunk({"content": '{"na'}), {"error": {"message": "down"}}):
+        collector.feed(event)
+    with pytest.raises(ResponseError, match="down"):
+        collector.close()
+    assert collector.text == '{"na'
+    secret = Output(Login).bind("openai").collector()
+    for event in (chunk({"content": '{"pass'}), {"error": {"message": "cannot read hunter2"}}):
+        secret.feed(event)
+    with pytest.raises(ResponseError) as caught:
+        secret.close()
+    assert "hunter2" not in str(caught.value)
+
+
+class Login(BaseModel):
+    password: SecretStr
 
 
 @pytest.mark.parametrize(("provider", "body", "said"), ERRORS)
@@ -547,3 +579,85 @@ def test_what_waits_is_known_after_a_restore():
         assert [result.value for result in results] == ["paid"]
         assert [waiting.kind for waiting in results.waits_for_app] == ["mcp_approval_request"]
         assert not results.goes_on
+
+
+SAID = [
+    ("openai", {}, ["no_end"]),
+    ("openai", {"choices": [*completion({"message": {"tool_calls": [call()]}, "finish_reason": "tool_calls"})["choices"], {"index": 1, "message": {"role": "assistant", "tool_calls": [call("c2")]}}]}, ["other_choice"]),
+    ("openai-responses", responses(FUNCTION_CALL, WAITING[1]), ["waits_for_app"]),
+    ("anthropic", claude({"type": "tool_use", "id": "c1", "name": "weather", "input": {"city": "Bonn"}}, {"type": "client_tool_use", "id": "c2", "name": "weather", "input": {}}, stop="tool_use"), ["unread"]),
+]  # fmt: skip
+
+
+@tool(approve=True, name="weather")
+def asked_weather(city: str) -> str:
+    """The weather of a city."""
+    return city
+
+
+def streamed_call(collector: Any, usage: Any) -> Any:
+    """A stream that was left before its end."""
+    delta = {"tool_calls": [{"index": 0, **call()}]}
+    collector.feed({"choices": [{"index": 0, "delta": delta}], "usage": usage})
+    collector.close()
+    return collector
+
+
+@pytest.mark.parametrize(("provider", "body", "rules"), SAID)
+def test_what_was_said_of_a_response_is_known_after_a_restore(provider, body, rules):
+    """In a token, in a conversation's JSON and in a pickle: its warnings, its tokens and its finish."""
+    counts = {"prompt_tokens": 7, "completion_tokens": 5}
+    if provider != "openai":
+        counts = {"input_tokens": 7, "output_tokens": 5}
+    body, asking = {**body, "usage": counts}, Registry([asked_weather])
+    bound, chat = asking.bind(provider), Conversation(asking)
+    chat.user("Go.")
+    if rules == ["no_end"]:
+        plan = streamed_call(bound.collector(), counts).plan()
+        chat.dispatch(streamed_call(chat.collector(provider), counts))
+    else:
+        plan = bound.plan(body)
+        chat.dispatch(body, provider=provider)
+    before = plan.results
+    assert [warning.rule for warning in before.warnings] == rules
+    assert before.usage is not None
+    token = bound.plan(before).pause(key="k" * 32, audience="a", expires=timedelta(hours=1))
+    later = [pickle.loads(pickle.dumps(before)), asking.resume(token, "k" * 32, audience="a")]
+    for stored in (
+        Conversation.from_json(chat.to_json(), asking),
+        pickle.loads(pickle.dumps(chat)),
+    ):
+        stored.approve(stored.pending, again=True)
+        later.append(stored.run())
+    for results in later:
+        found = (results.warnings, results.usage, results.finish, results.waits_for_app)
+        assert found == (before.warnings, before.usage, before.finish, before.waits_for_app)
+
+
+def test_words_that_may_quote_a_secret_are_not_stored_with_a_conversation():
+    @tool(approve=True)
+    def login(password: SecretStr) -> str:
+        """Log in."""
+        return "in"
+
+    tools = Registry([login])
+    chat = Conversation(tools)
+    chat.user("Go.")
+    message = {
+        "role": "model",
+        "parts": [{"functionCall": {"id": "c1", "name": "login", "args": {"password": "hunter2"}}}],
+    }
+    body = {
+        "candidates": [
+            {
+                "content": message,
+                "finishReason": "MALFORMED_FUNCTION_CALL",
+                "finishMessage": "login('hunter2')",
+            }
+        ]
+    }
+    chat.dispatch(body, provider="gemini")
+    text = chat.to_json(secrets=False)
+    assert "hunter2" in chat.to_json(secrets=True)
+    assert "hunter2" not in text
+    assert "malformed_call" in text
