@@ -5,9 +5,11 @@
 
 _INPUT = {("history", "malformed_arguments")}
 JUDGED: dict[str, set[tuple[str, str]]] = {
-    "openai": {("history", "call_id"), ("history", "empty_message"), ("history", "media_in_result")},
-    "openai-responses": set(),
-    "anthropic": _INPUT,
+    "openai": {
+        ("history", "call_id"), ("history", "empty_message"), ("history", "media_in_result"), *_INPUT,
+    },
+    "openai-responses": _INPUT,
+    "anthropic": {("history", "unsigned_reasoning"), *_INPUT},
     "gemini": _INPUT,
     "vertex": _INPUT,
     "bedrock": {

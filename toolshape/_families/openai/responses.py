@@ -83,6 +83,7 @@ def read(body: Any) -> Read | None:
                     calls
                     and is_usual
                     and "function_call" not in message
+                    and "parsed" not in message
                     and message["role"] == "assistant"
                 ):
                     return [message], calls, choice["finish_reason"], NOTHING_CUT, True
@@ -448,13 +449,21 @@ def _written_part(call: JsonObject) -> JsonObject:
 
 def _sendable_message(message: Any) -> WireMessage:
     """Return the message with content that requests accept, and without the fields that the SDK's ``parse`` adds."""
-    if isinstance(message, dict):
-        return with_content(message)
     sent_message: WireMessage = with_content(to_plain_json(message))
-    sent_message.pop("parsed", None)
-    for call in sent_message.get("tool_calls") or ():
-        (call.get("function") or {}).pop("parsed_arguments", None)
-    return sent_message
+    if "parsed" not in sent_message:
+        return sent_message
+    fields = {key: value for key, value in sent_message.items() if key != "parsed"}
+    if isinstance(calls := fields.get("tool_calls"), list):
+        fields["tool_calls"] = [_without_parsed(call) for call in calls]
+    return fields
+
+
+def _without_parsed(call: Any) -> Any:
+    function = member(call, "function")
+    if not isinstance(function, dict):
+        return call
+    received = {key: value for key, value in function.items() if key != "parsed_arguments"}
+    return {**call, "function": received}
 
 
 def text_delta(event: JsonObject) -> TextDelta:

@@ -12,7 +12,7 @@ _MOST_LEFT_OUT = 1_000
 
 
 def parse_body(response: Any) -> Any:
-    """Parse JSON text, or convert a protocol buffer to JSON; return any other response unchanged.
+    """Parse JSON text, or convert an SDK's object to the JSON data that it was made from; return others unchanged.
 
     Raises:
         ResponseError: The text is not JSON.
@@ -20,6 +20,8 @@ def parse_body(response: Any) -> Any:
     if isinstance(response, dict):
         return response
     if not isinstance(response, (str, bytes, bytearray)):
+        if (dumped := _dumped(response)) is not None:
+            return dumped
         message = getattr(response, "proto", response)
         return _from_protocol_buffer(message) if hasattr(message, "ListFields") else response
     try:
@@ -60,8 +62,20 @@ def to_plain_json(node: Any) -> Any:
     """Convert an SDK object (any pydantic model) to the JSON data that it was made from; return JSON data unchanged."""
     if isinstance(node, list):
         return [to_plain_json(item) for item in node]
-    dump = None if isinstance(node, (dict, type)) else getattr(node, "model_dump", None)
-    return dump(mode="json", by_alias=True, exclude_unset=True, warnings=False) if dump else node
+    dumped = None if isinstance(node, dict) else _dumped(node)
+    return node if dumped is None else dumped
+
+
+def _dumped(node: Any) -> JsonObject | None:
+    """Return the JSON data of any pydantic model, which SDKs' objects are; ``None`` for anything else."""
+    dump = None if isinstance(node, type) else getattr(node, "model_dump", None)
+    if dump is None:
+        return None
+    try:
+        dumped = dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
+    except Exception:  # an SDK builds objects without validation, so they may hold anything
+        return None
+    return dumped if isinstance(dumped, dict) else None
 
 
 def result_json(result: Result) -> Any:
