@@ -30,6 +30,10 @@ OUR_OWN = {
     ("toolshape._history.repairs.parts", "tool_name"): "a rule of histories",
     ("toolshape._history.repairs.parts", "item_id"): "a rule of histories",
     ("toolshape._history.repairs.ids", "call_id"): "a rule of histories",
+    **dict.fromkeys(
+        (("toolshape._history.plain_tail", name) for name in ("call_id", "missing_signature")),
+        "a rule of histories",
+    ),
     (
         "toolshape._conversation.message_json",
         "mime_type",

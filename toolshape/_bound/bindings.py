@@ -15,7 +15,7 @@ from toolshape._bound.bound_tools import bind_tools, canonical_calls
 from toolshape._bound.store import Key, Store, Use
 from toolshape._families import family_of, get, with_text_format
 from toolshape._families.receive import body_of
-from toolshape._families.wire.provider import ProviderOrName
+from toolshape._families.wire.provider import Provider, ProviderOrName
 from toolshape._function.calling.call import NOTHING_INJECTED
 from toolshape._plan.plan_state import PlanState
 from toolshape._plan.restore import restore
@@ -95,8 +95,10 @@ class Bindings:
         store = self._store
         with store.lock:
             contents = store.contents
-            used = dict(contents.used)  # a copy: another thread may be reading ``used``
             key = (bound.provider.name, str(contents.strict if strict is None else strict))
+            if _is_last(contents.used, key, bound.provider, output):
+                return
+            used = dict(contents.used)  # a copy: another thread may be reading ``used``
             used.pop(key, None)
             used[key] = Use(bound.provider, output)
             store.contents = replace(contents, used=used)
@@ -242,6 +244,12 @@ def _cache_bound(
     if len(keys_with_output) >= _MOST_OUTPUTS:
         del bounds[keys_with_output[0]]
     bounds[key] = bound
+
+
+def _is_last(used: Mapping[Key, Use], key: Key, provider: Provider, output: Any) -> bool:
+    if [*used][-1:] != [key]:
+        return False
+    return used[key].provider is provider and used[key].output is output
 
 
 def _output(given: Any) -> Output[Any]:

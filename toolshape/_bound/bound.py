@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, overload, runtime_checkable
 
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 from toolshape._answers.target import AnswerTarget
 from toolshape._bound.bound_tools import BoundTools, bind_tools, select_part
@@ -66,6 +66,9 @@ class ObservedResponse(NamedTuple):
     continues: bool = False
 
 
+_LONGEST_KEPT = 32_768  # bytes of a request
+
+
 @runtime_checkable
 class Observer(Protocol):
     """Receives each response once all calls are answered or rejected; ``toolshape.trace.record_to`` makes an observer.
@@ -83,13 +86,15 @@ class Bound:
 
     __module__ = "toolshape"
 
-    __slots__ = ("_bound_tools", "_fingerprint", "provider", "strict")
+    __slots__ = ("_bound_tools", "_fingerprint", "_usual_request", "provider", "strict")
 
     def __init__(self, bound_tools: BoundTools) -> None:
         self.provider = bound_tools.provider
         self.strict: Strictness = bound_tools.strict
         self._bound_tools = bound_tools
         self._fingerprint = ""
+        # The last request without options, by its model, as JSON: a conversation makes it again for each response.
+        self._usual_request: tuple[str | None, bytes] | None = None
 
     def __reduce__(self) -> Any:
         return _unpickle_bound, (self._bound_tools.terms(),)
@@ -246,6 +251,33 @@ class Bound:
         Raises:
             ExportError: A tool does not exist, the provider does not support the choice, or there are too many tools.
         """
+        if choice is not None or parallel is not None or native:
+            return self._make_request(choice, parallel, model, native)
+        usual = self._usual_request
+        if usual is not None and usual[0] == model:
+            request: JsonObject = from_json(usual[1])
+            return request
+        request = self._make_request(None, None, model, ())
+        self._keep_request(model, request)
+        return request
+
+    def _keep_request(self, model: str | None, request: JsonObject) -> None:
+        """Keep a request as JSON, unless it is so long that only the tools count, or is more than JSON."""
+        try:
+            text = to_json(request)
+        except ValueError:  # a lone surrogate, or what only the provider's SDK can write
+            return
+        if len(text) <= _LONGEST_KEPT and from_json(text) == request:
+            self._usual_request = model, text
+
+    def _make_request(
+        self,
+        choice: str | Collection[str] | None,
+        parallel: bool | None,
+        model: str | None,
+        native: Sequence[Any],
+    ) -> JsonObject:
+        """Make a request; see ``request``."""
         answer = self._answer_beside(native)
         output_keywords = {} if answer is None else copy_json(answer.keywords)
         if not self._bound_tools.shapes and not native and choice in (None, "auto", "none"):

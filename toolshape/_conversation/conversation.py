@@ -703,12 +703,15 @@ class Conversation:
             Origin(provider=provider.name, model=model, fingerprint=bound.fingerprint),
         )
         read_messages = response_messages(
-            provider, wire_messages, results.calls, results.finish, origin, self._messages
+            provider,
+            wire_messages,
+            results.calls,
+            results.finish,
+            origin,
+            self._messages,
+            usage=results.usage,
+            holds_secret=_holds_secret(results),
         )
-        if read_messages and (usage := results.usage) is not None:
-            read_messages[-1] = replace(read_messages[-1], usage=usage)
-        if _holds_secret(results):
-            read_messages = [replace(message, holds_secret=True) for message in read_messages]
         return _Said(wire_messages, read_messages)
 
     def _bound_of(self, provider: Provider) -> Bound:
@@ -1311,7 +1314,8 @@ def _hide_arguments(part: ToolCallPart, tools: Registry) -> ToolCallPart:
 
 
 def _with_path(message: Message, position: int) -> Message:
-    return replace(message, path=f"messages[{position}]")
+    path = f"messages[{position}]"
+    return message if message.path == path else replace(message, path=path)
 
 
 def _end_of_last_response(messages: Sequence[Message]) -> int:

@@ -71,7 +71,7 @@ def carry_message(message: Message, to: Carrier, log: Log) -> Message:
     """
     origin = message.origin
     if origin is not None and origin.provider == to.provider and message.raw is not None:
-        if not _is_same_model(origin, to.model):
+        if not is_same_model(origin, to.model):
             message = _remove_opaque(message, to, log)
         return (
             message
@@ -84,7 +84,7 @@ def carry_message(message: Message, to: Carrier, log: Log) -> Message:
     return replace(message, parts=tuple(parts), raw=None)
 
 
-def _is_same_model(origin: Origin, model: str | None) -> bool:
+def is_same_model(origin: Origin, model: str | None) -> bool:
     """Whether two names may denote the same model: equal, or one is the other with a date or "latest" suffix."""
     if origin.model is None or model is None:
         return True

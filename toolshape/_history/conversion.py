@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from toolshape._history.carry import Carrier, carry_message, join_turns
 from toolshape._history.log import Log, Rules
+from toolshape._history.plain_tail import PlainTail, may_be_plain
 from toolshape._history.repair import RepairState, mark_invalidated, repaired
 from toolshape._history.repairs.order import begins_turn, wire_role
 from toolshape._history.repairs.pairs import LateResultError
@@ -42,22 +43,29 @@ class Conversion:
 
     Only two events change settled messages: a late result for one of their calls, and the first reasoning of the
     provider's own model (if the provider then requires reasoning with every call). Both discard the cache.
+
+    In between stands the plain tail: messages after ``done`` on which no rule acts are looked at and written
+    once, without the passes of a repair. When another message comes, they are converted with it.
     """
 
     __slots__ = (
         "carrier",
         "done",
+        "has_tail",
         "is_begun",
         "progress",
         "repairs",
         "rules",
         "system",
+        "tail",
         "thinks",
         "wires",
     )
 
-    def __init__(self, rules: Rules, carrier: Carrier) -> None:
+    def __init__(self, rules: Rules, carrier: Carrier, *, has_tail: bool = True) -> None:
+        """Begin a conversion; without a tail, every message takes the passes of a repair."""
         self.rules = rules
+        self.has_tail = has_tail and may_be_plain(rules)
         self.carrier = carrier
         self.thinks = False
         self._begin()
@@ -69,9 +77,17 @@ class Conversion:
         self.repairs: list[Repair] = []
         self.progress = RepairState()
         self.is_begun = False
+        self._begin_tail()
+
+    def _begin_tail(self) -> None:
+        self.tail = PlainTail(self.rules, self.carrier, self.progress) if self.has_tail else None
 
     def of(self, messages: Sequence[Message]) -> Converted:
         """Convert the conversation to the messages of a request."""
+        tail = self.tail
+        if tail is not None and tail.extend(messages, self.done):
+            wires = [*self.wires, *tail.wires]
+            return Converted(wires, [*self.system], [*self.repairs], [])
         if (
             not self.thinks
             and "missing_reasoning" in self.rules
@@ -119,6 +135,7 @@ class Conversion:
                 message.role != "system" for message in messages[self.done : end]
             )
             self.done = end
+            self._begin_tail()
         log = Log(self.rules)
         wires, system = self._convert(messages[self.done :], log, self.progress.copy(), is_end=True)
         repairs = [*self.repairs, *self._list_repairs(log, messages)]

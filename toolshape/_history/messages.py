@@ -1,6 +1,6 @@
 """Reads stored messages and resolves their calls to tools; checks, repairs and converts messages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -11,14 +11,16 @@ from toolshape._history.carry import Carrier
 from toolshape._history.conversion import Conversion
 from toolshape._history.log import Log, rules_of
 from toolshape._history.outbound import CallWriter, histories_of
-from toolshape._history.reading import messages_in
+from toolshape._history.reading import messages_in, response_in
 from toolshape._history.repair import RepairState, mark_invalidated, repaired
 from toolshape._records.calls import Call, Loss
 from toolshape._records.errors import Problem, ResponseError, UsageError
+from toolshape._records.result import Usage
 from toolshape._tools.handler import Handlers
 from toolshape._tools.shape import Shape
 from toolshape.messages import (
     Message,
+    MessagePart,
     Origin,
     ProviderPart,
     ReasoningPart,
@@ -104,6 +106,9 @@ def response_messages(
     finish: str | None,
     origin: Origin,
     before: Sequence[Message],
+    *,
+    usage: Usage | None = None,
+    holds_secret: bool = False,
 ) -> list[Message]:
     """Read the messages of a response whose calls were read already; if this fails, return one message with the calls.
 
@@ -114,9 +119,11 @@ def response_messages(
         finish: The reason why the response ended.
         origin: The provider and model that wrote the messages, and the fingerprint of the tools in the request.
         before: The earlier messages of the conversation.
+        usage: The tokens of the response, for its last message.
+        holds_secret: Whether a call or the answer may hold a secret.
     """
     try:
-        messages = messages_in(histories_of(provider), given, before) if given else []
+        messages = response_in(histories_of(provider), given, before) if given else []
     except ResponseError:
         messages = []
     parts = [part for message in messages for part in calls_in(message)]
@@ -130,21 +137,28 @@ def response_messages(
             for call in calls
         ]
         messages = [Message(role="assistant", parts=tuple(call_parts))]
-    remaining_calls = iter(calls)
+    remaining_calls, last = iter(calls), len(messages) - 1
     return [
-        replace(
-            message,
+        Message(
+            role=message.role,
+            parts=_dispatched_parts(message, remaining_calls),
             origin=origin,
+            raw=message.raw,
             finish=finish,
-            parts=tuple(
-                _dispatched_part(next(remaining_calls), part)
-                if isinstance(part, ToolCallPart)
-                else part
-                for part in message.parts
-            ),
+            usage=usage if position == last else None,
+            holds_secret=holds_secret,
+            path=f"messages[{len(before) + position}]",
         )
-        for message in messages
+        for position, message in enumerate(messages)
     ]
+
+
+def _dispatched_parts(message: Message, calls: Iterator[Call]) -> tuple[MessagePart, ...]:
+    """Return the parts of a message, whose calls are the next of these calls."""
+    return tuple(
+        _dispatched_part(next(calls), part) if isinstance(part, ToolCallPart) else part
+        for part in message.parts
+    )
 
 
 def _dispatched_part(call: Call, part: ToolCallPart) -> ToolCallPart:
@@ -156,7 +170,17 @@ def _dispatched_part(call: Call, part: ToolCallPart) -> ToolCallPart:
         if arguments is None
         else None
     )
-    return replace(part, id=call.id, name=call.name, arguments=arguments, fault=fault)
+    return ToolCallPart(
+        id=call.id,
+        wire_name=part.wire_name,
+        arguments_raw=part.arguments_raw,
+        name=call.name,
+        arguments=arguments,
+        fault=fault,
+        has_id=part.has_id,
+        raw=part.raw,
+        path=part.path,
+    )
 
 
 def _resolve_part(

@@ -9,7 +9,7 @@ from toolshape._families.wire.histories import Histories
 from toolshape._families.wire.ids import generated_id, id_seed
 from toolshape._records.calls import JsonObject
 from toolshape._records.errors import ResponseError
-from toolshape._records.result import make_sendable
+from toolshape._records.result import is_json, make_sendable
 from toolshape.messages import (
     Message,
     MessagePart,
@@ -128,6 +128,27 @@ def messages_in(histories: Histories, given: Any, before: Sequence[Message] = ()
         return link_results(_messages_in(histories, _read_body(given)), before)
     except RecursionError as error:
         raise ResponseError("the messages are nested too deeply", body=None) from error
+
+
+def response_in(
+    histories: Histories, given: Sequence[Any], before: Sequence[Message]
+) -> list[Message]:
+    """Read the messages of a response; where they are JSON as it came, nothing has to be converted.
+
+    Raises:
+        ResponseError: They cannot be read.
+    """
+    if not (is_json(given) and all(type(item) is dict and item.keys() & _KEYS for item in given)):
+        return messages_in(histories, given, before)
+    try:
+        messages = [
+            histories.read(item, f"{histories.key}[{index}]") for index, item in enumerate(given)
+        ]
+    except (AttributeError, TypeError, KeyError, ValueError, RecursionError) as error:
+        raise ResponseError(
+            f"the response cannot be read as messages: {error}", body=given
+        ) from error
+    return link_results(messages, before)
 
 
 def _messages_in(histories: Histories, body: Any) -> list[Message]:

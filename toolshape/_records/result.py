@@ -204,20 +204,22 @@ def make_sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:
 
     A lone surrogate becomes ``?``. A number that is NaN or outside the range of floats (1e400) becomes a string.
     """
+    if is_json(messages):
+        return messages
     try:
-        json.dumps(messages, ensure_ascii=False, allow_nan=False).encode()
-    except (
-        TypeError,
-        ValueError,
-    ):  # also raised for bytes, which are not JSON but which some clients send
-        try:
-            replaced = _replace_unsendable(messages)
-        except RecursionError:
-            return messages
-        return messages if replaced == messages else cast("Sequence[WireMessage]", replaced)
+        replaced = _replace_unsendable(messages)
     except RecursionError:  # the client will reject the messages
         return messages
-    return messages
+    return messages if replaced == messages else cast("Sequence[WireMessage]", replaced)
+
+
+def is_json(messages: Sequence[WireMessage]) -> bool:
+    """Return whether every client can send the messages as they are; some clients also send bytes, which are no JSON."""
+    try:
+        json.dumps(messages, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def _replace_unsendable(node: Any) -> Any:

@@ -95,7 +95,7 @@ def pair_calls(
     pairs.calls = {}
     for call in calls:
         if call.answer is not None:
-            answer = _copy_call_form(call.answer, call.part)
+            answer = copy_call_form(call.answer, call.part)
             if call.is_late:
                 answer = replace(answer, path=part_path(messages[call.answer_at], answer))
             replacements[id(call.answer)] = answer
@@ -124,7 +124,7 @@ def pair_calls(
     return list(messages)
 
 
-def _copy_call_form(answer: ToolResultPart, call: ToolCallPart) -> ToolResultPart:
+def copy_call_form(answer: ToolResultPart, call: ToolCallPart) -> ToolResultPart:
     """If the encoder must write a result, copy the name and the wire form of its call to the result."""
     if answer.raw is not None:
         return answer
