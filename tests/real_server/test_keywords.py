@@ -16,7 +16,7 @@ KEYWORDS = TABLE["llama.cpp"]["keywords"]
 
 
 def test_the_page_is_of_the_table():
-    assert PAGE.read_text() == page(TABLE)
+    assert PAGE.read_text().startswith(page(TABLE))
     assert KEYWORDS.keys() == CASES.keys()
 
 

@@ -8,11 +8,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from toolshape._families.openai import OPENAI, probes
+from toolshape._families.openai import OPENAI, probes, vendor_outputs
 from toolshape._families.openai import messages as openai_messages
 from toolshape._families.openai import responses as openai_bodies
 from toolshape._families.openai import schema as openai_schema
-from toolshape._families.openai.output import OUTPUT
 from toolshape._families.openai.server import ENDPOINT, SERVER, VARIABLES
 from toolshape._families.wire.bodies import member, to_plain_json
 from toolshape._families.wire.histories import Histories
@@ -21,7 +20,6 @@ from toolshape._families.wire.provider import (
     Choice,
     Facts,
     NameRule,
-    NotBesideTools,
     Read,
     RequestForm,
     unsupported,
@@ -146,13 +144,7 @@ HUGGINGFACE = replace(
         ),
         strict=None,
     ),
-    output=replace(
-        OUTPUT,
-        not_beside_tools=NotBesideTools(
-            "tools and answers are both grammars: huggingface/text-generation-inference#2046, 2024-06",
-            None,
-        ),
-    ),
+    output=vendor_outputs.HUGGINGFACE,
     request=RequestForm(envelope=envelope, keywords=request),
     codec=replace(
         OPENAI.codec, write_calls=write_calls, carries=frozenset(), write_results=write_results

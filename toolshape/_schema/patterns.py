@@ -3,6 +3,7 @@
 import functools
 import re
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from toolshape._schema.ecma import NotTranslatedError, to_python
@@ -121,6 +122,32 @@ def lengths_of_whole(pattern: str) -> tuple[int, int] | None:
     steps = list(parsed)
     is_whole = len(steps) > 1 and _is_anchor(steps[0], "BEGINNING") and _is_anchor(steps[-1], "END")
     return parsed.getwidth() if is_whole else None
+
+
+def steps_of_whole(pattern: str) -> frozenset[str] | None:
+    r"""Return the kinds of steps of a pattern that matches whole texts, in the words of Python's parser.
+
+    ``NOT_IN`` stands for a class of all characters but some, as the dot is, and ``PROPERTY`` for a class such as
+    ``\p{L}``. ``None`` if the pattern may also match a part of a text, or cannot be parsed.
+    """
+    if lengths_of_whole(pattern) is None:
+        return None
+    found = set(_kinds(list(_parsed_as_ecma(pattern))[1:-1]))
+    return frozenset(found | {"PROPERTY"} if _PROPERTY.search(pattern) else found)
+
+
+def _kinds(parsed: Any) -> Iterator[str]:
+    for operator, argument in parsed:
+        name = str(operator)
+        is_negated = name == "IN" and str(argument[0][0]) == "NEGATE"
+        yield "NOT_IN" if is_negated else name
+        if name in _REPEATS:
+            yield from _kinds(argument[2])
+        elif name == "BRANCH":
+            for part in argument[1]:
+                yield from _kinds(part)
+        elif (inside := _inside(name, argument)) is not None:
+            yield from _kinds(inside)
 
 
 def _is_anchor(step: Any, word: str) -> bool:

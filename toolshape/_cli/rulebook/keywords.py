@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema import Draft202012Validator
 
 from toolshape._cli.rulebook.endpoint import Ask, NoAnswerError
 from toolshape._families.openai.probes import complete_answer, drawn_answer
@@ -13,10 +13,13 @@ from toolshape._records.errors import UsageError
 SEEDS = (1, 2, 3, 4)
 """The seeds of the answers; "kept" says that no answer of theirs broke the constraint."""
 _REFUSALS = ("status 400", "status 422")
+_FORMATS = (
+    Draft202012Validator.FORMAT_CHECKER
+)  # it knows times and moments only beside rfc3339-validator
 
 
 class Kept(NamedTuple):
-    """What a server does with a keyword; ``kept`` is ``None`` if no answer came to its end."""
+    """What a server does with a keyword; ``kept`` is ``None`` if no answer came to its end, or nobody here can judge it."""
 
     keyword: str
     accepted: bool
@@ -75,7 +78,7 @@ CASES: dict[str, dict[str, Any]] = {
     "minItems": _list(minItems=4, maxItems=6),
     "maxItems": _list(maxItems=2),
     "minItems from 2000 on": _list(minItems=3000),
-    "uniqueItems": _list(minItems=3, maxItems=4, uniqueItems=True),
+    "uniqueItems": _of({"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 4}, "minItems": 3, "maxItems": 4, "uniqueItems": True}),
     "prefixItems": _of({"type": "array", "prefixItems": [_BOOLEAN, {"type": "null"}], "minItems": 2, "maxItems": 2}),
     "prefixItems with items: false": _of({"type": "array", "prefixItems": [_BOOLEAN, {"type": "null"}], "items": False, "minItems": 2}),
     "format uuid": _text(format="uuid"),
@@ -94,7 +97,7 @@ def measure(keyword: str, model: str, ask: Ask) -> Kept:
         UsageError: The server does not answer at all.
     """
     schema = CASES[keyword]
-    judge = Draft202012Validator(schema, format_checker=FormatChecker())
+    judge = Draft202012Validator(schema, format_checker=_FORMATS)
     fits: list[bool] = []
     for seed in SEEDS:
         try:
@@ -105,7 +108,13 @@ def measure(keyword: str, model: str, ask: Ask) -> Kept:
             return Kept(keyword, accepted=False, kept=None)
         if text is not None:
             fits.append(_fits(text, judge))
-    return Kept(keyword, accepted=True, kept=all(fits) if fits else None)
+    is_judged = bool(fits) and _formats_in(schema) <= _FORMATS.checkers.keys()
+    return Kept(keyword, accepted=True, kept=all(fits) if is_judged else None)
+
+
+def _formats_in(schema: Any) -> set[str]:
+    fields = schema.get("properties", {}).values()
+    return {field["format"] for field in fields if isinstance(field, dict) and "format" in field}
 
 
 def _fits(text: str, judge: Any) -> bool:

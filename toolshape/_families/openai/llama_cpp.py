@@ -11,6 +11,7 @@ from typing import Any
 from toolshape._records.calls import JsonSchema
 from toolshape._schema import rewrites
 from toolshape._schema.lens import Change, Place
+from toolshape._schema.patterns import steps_of_whole
 from toolshape._schema.walk import everywhere
 
 EVIDENCE = "llama.cpp's server, build 10434, measured 2026-11-27"
@@ -31,13 +32,15 @@ _PATTERN = re.compile(
 _FEWEST_REFUSED = 2000  # repetitions, as a bound of texts and lists
 _LENGTHS = ("minLength", "maxLength", "minItems", "maxItems")
 _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
-_KEPT_FORMATS = ("date", "date-time", "uuid")
+_KEPT_FORMATS = ("date", "date-time", "time", "uuid")
 _HOLDERS = ("properties", "patternProperties", "$defs", "definitions")
 _LISTS = ("prefixItems", "anyOf", "oneOf", "allOf")
 
 
 def _is_kept_pattern(keyword: str, value: Any) -> bool:  # noqa: ARG001 - as say_instead asks
-    return isinstance(value, str) and _PATTERN.fullmatch(value) is not None
+    if not isinstance(value, str) or _PATTERN.fullmatch(value) is None:
+        return False
+    return steps_of_whole(value) is not None  # ^a|b$ also matches a part of a text
 
 
 def _is_small(keyword: str, value: Any) -> bool:  # noqa: ARG001 - as say_instead asks

@@ -7,7 +7,7 @@ that their grammars cannot express, so toolshape sends them every schema in the 
 
 from dataclasses import replace
 
-from toolshape._families.openai import llama_cpp
+from toolshape._families.openai import engines, llama_cpp
 from toolshape._families.openai.output import OUTPUT
 from toolshape._families.openai.schema import STRICT, STRICT_KEYWORDS
 from toolshape._families.wire.provider import NotBesideTools, SchemaRules
@@ -92,12 +92,28 @@ CEREBRAS = replace(
 )
 VLLM = replace(
     OUTPUT,
-    schema=STRICT_BY_FLAG,
+    schema=SchemaRules(
+        refuses_strict=cited(engines.XGRAMMAR, engines.patterns_of_xgrammar, is_refused=False),
+        lenient=(*STRICT, *engines.KEPT_BY_XGRAMMAR),
+        strict=(*STRICT, *engines.KEPT_BY_XGRAMMAR),
+    ),
     is_always_strict=True,
     not_beside_tools=NotBesideTools(
         "the constrained answer leaves no place for a call: vllm-project/vllm#39929, 2026-04", None
     ),
     evidence="vLLM's structured outputs documentation, 2026-11-25",
+)
+HUGGINGFACE = replace(
+    OUTPUT,
+    schema=SchemaRules(
+        lenient=(*engines.FOR_OUTLINES, *STRICT, *engines.KEPT_BY_OUTLINES),
+        strict=(*engines.FOR_OUTLINES, *STRICT, *engines.KEPT_BY_OUTLINES),
+    ),
+    is_always_strict=True,
+    not_beside_tools=NotBesideTools(
+        "tools and answers are both grammars: huggingface/text-generation-inference#2046, 2024-06",
+        None,
+    ),
 )
 GRAMMAR_RULES = SchemaRules(
     refuses_strict=cited(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from toolshape._families.openai import OLDER, OPENAI, llama_cpp, messages, probes
+from toolshape._families.openai import OLDER, OPENAI, engines, llama_cpp, messages, probes
 from toolshape._families.openai import schema as openai_schema
 from toolshape._families.openai import vendor_outputs as outputs
 from toolshape._families.openai.server import (
@@ -301,6 +301,15 @@ CEREBRAS = replace(
 VLLM = replace(
     VENDOR,
     name="vllm",
+    schema=replace(
+        VENDOR.schema,
+        refuses=(
+            *VENDOR.schema.refuses,
+            *cited(engines.XGRAMMAR, engines.patterns_of_xgrammar, is_refused=False),
+        ),
+        lenient=(*VENDOR.schema.lenient, *engines.FOR_XGRAMMAR),
+        strict=(*openai_schema.STRICT, *engines.KEPT_BY_XGRAMMAR),
+    ),
     output=outputs.VLLM,
     # Source: "Multimodal Inputs" in vLLM's documentation, read 2026-11-23.
     histories=messages.WITH_VIDEO,
