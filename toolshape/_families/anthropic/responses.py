@@ -63,7 +63,7 @@ def read(body: Any) -> Read | None:
                 elif kind not in _PLAIN_BLOCKS:
                     break
             else:
-                if calls and body["type"] == "message":
+                if kind and body["type"] == "message":
                     message = {"role": "assistant", "content": [*body["content"]]}
                     return [message], calls, body["stop_reason"], NOTHING_CUT, kind == "tool_use"
         except (LookupError, TypeError, AttributeError):

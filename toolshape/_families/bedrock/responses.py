@@ -53,7 +53,7 @@ def read(body: Any) -> Read | None:
                         break
                     calls.append((call_id, name, arguments, block))
             else:
-                if calls and message["role"] == "assistant":
+                if message["content"] and message["role"] == "assistant":
                     return [message], calls, body["stopReason"], NOTHING_CUT, ends_in_call
         except (LookupError, TypeError, AttributeError):
             pass

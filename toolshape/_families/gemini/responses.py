@@ -69,7 +69,7 @@ def read(body: Any) -> Read | None:
             else:
                 finish = candidate["finishReason"]
                 is_usual = content["role"] == "model" and body.keys().isdisjoint(_FEEDBACK)
-                if calls and is_usual and type(finish) is str and finish:
+                if content["parts"] and is_usual and type(finish) is str and finish:
                     return [content], calls, finish, NOTHING_CUT, True
         except (LookupError, TypeError, ValueError, AttributeError):
             pass

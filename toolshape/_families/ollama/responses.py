@@ -41,7 +41,7 @@ def read(body: Any) -> Read | None:
         try:
             message = body["message"]
             calls: list[tuple[str, str, Any, Any]] = []
-            for call in message["tool_calls"]:
+            for call in message["tool_calls"] if "tool_calls" in message else ():  # noqa: SIM401 - as below
                 call_id = call["id"] if "id" in call else ""  # noqa: SIM401 - get takes three times as long
                 function = call["function"]
                 name = function["name"]
@@ -50,7 +50,7 @@ def read(body: Any) -> Read | None:
                 calls.append((call_id, name, function["arguments"], call))
             else:
                 is_usual = type(message["content"]) is str and message["role"] == "assistant"
-                if calls and is_usual and body["done"] is not None:
+                if is_usual and body["done"] is not None:
                     return [message], calls, body["done_reason"], NOTHING_CUT, True
         except (LookupError, TypeError, AttributeError):
             pass

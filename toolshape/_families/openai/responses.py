@@ -70,6 +70,8 @@ def read(body: Any) -> Read | None:
             choices: list[JsonObject] = body["choices"]
             choice = choices[0]
             message = choice["message"]
+            if "tool_calls" not in message and _is_only_text(message):
+                return [message], (), choice["finish_reason"], NOTHING_CUT, True
             calls = []
             for call in message["tool_calls"]:
                 call_id, function = call["id"], call["function"]
@@ -90,6 +92,11 @@ def read(body: Any) -> Read | None:
         except (LookupError, TypeError, AttributeError):
             pass
     return _read_any(body)
+
+
+def _is_only_text(message: JsonObject) -> bool:
+    is_text = type(message["content"]) is str and message["role"] == "assistant"
+    return is_text and "function_call" not in message and "parsed" not in message
 
 
 def _read_any(body: Any) -> Reading | None:

@@ -53,6 +53,7 @@ def read(body: Any) -> Read | None:
             # right: an item of another kind may wait for the app, and a call that is not complete
             # must not run.
             calls: list[tuple[str, str, Any, Any]] = []
+            kind = ""
             for item in body["output"]:
                 kind = item["type"]
                 if kind == "function_call":
@@ -65,7 +66,7 @@ def read(body: Any) -> Read | None:
                 elif kind != "reasoning" and (kind != "message" or item["role"] != "assistant"):
                     break
             else:
-                if calls and body["status"] == "completed" and body["object"] == "response":
+                if kind and body["status"] == "completed" and body["object"] == "response":
                     return [*body["output"]], calls, "completed", NOTHING_CUT, True
         except (LookupError, TypeError, AttributeError):
             pass

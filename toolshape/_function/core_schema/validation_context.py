@@ -11,12 +11,16 @@ from typing import Any
 _CONTEXT: ContextVar[Any] = ContextVar("toolshape_validation_context", default=None)
 
 
-@contextlib.contextmanager
-def validating_with(context: Any) -> Generator[None]:
+_UNCHANGED = contextlib.nullcontext()
+
+
+def validating_with(context: Any) -> contextlib.AbstractContextManager[None]:
     """Validate everything within this block in a context; ``None`` leaves the context as it is."""
-    if context is None:
-        yield
-        return
+    return _UNCHANGED if context is None else _set(context)
+
+
+@contextlib.contextmanager
+def _set(context: Any) -> Generator[None]:
     token = _CONTEXT.set(context)
     try:
         yield
