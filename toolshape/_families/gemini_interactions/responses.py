@@ -95,9 +95,8 @@ def _join(step: JsonObject, delta: JsonObject) -> None:
     elif "signature" in delta:
         step["signature"] = delta["signature"]
     elif isinstance(delta.get("text"), str):
-        append_text(
-            step.setdefault("content", [{"type": "text", "text": ""}])[-1], "text", delta["text"]
-        )
+        blocks = step["content"] = step.get("content") or [{"type": "text", "text": ""}]
+        append_text(blocks[-1], "text", delta["text"])
     elif delta.get("type") == "thought_summary":
         step.setdefault("summary", []).append(delta.get("content"))
 
