@@ -17,6 +17,7 @@ from toolshape._plan.results import Results, Streamed
 from toolshape._records.calls import Call, JsonObject, WireCall
 from toolshape._records.errors import ResponseError
 from toolshape._records.identity import has_made_up_id
+from toolshape._schema.values import join_halves
 from toolshape._tools.handler import Handlers
 
 ObserveStream: TypeAlias = Callable[[Results | ResponseError, Sequence[Any], bool], None]
@@ -84,12 +85,12 @@ class Collector:
     @property
     def text(self) -> str:
         """The text that has arrived."""
-        return "".join(self._text)
+        return join_halves("".join(self._text))
 
     @property
     def thinking(self) -> str:
         """The visible reasoning that has arrived."""
-        return "".join(self._thinking)
+        return join_halves("".join(self._thinking))
 
     def feed(self, chunk: Any) -> list[Call]:
         """Read one more piece of the stream.
@@ -168,6 +169,8 @@ class Collector:
         if not self._response or not recognised(self._provider, self._response):
             raise ResponseError(self._describe_foreign_stream(), body=self._last)
         assistant, calls, finish, _, ends_in_call = read_response(self._reader, self._response)
+        if isinstance(finish, str) and finish in self._reader.response.unfinished:
+            finish = None
         cut_positions = frozenset(range(len(calls))) - self._complete
         ends_in_call = (
             ends_in_call and len(calls) - 1 in cut_positions

@@ -449,12 +449,27 @@ def append_text(holder: Any, key: Any, piece: Any) -> None:
     """Append a piece to the string ``holder[key]``, in time proportional to the piece's length.
 
     For bytes, each call copies the whole value. CPython extends a string in place if nothing else refers to the string,
-    so ``holder`` drops its reference first.
+    so ``holder`` drops its reference first. A server that counts in UTF-16 may cut a character in two halves, which
+    are joined.
     """
     text = holder[key]
     holder[key] = None
+    if type(piece) is str and "\udc00" <= piece[:1] <= "\udfff":
+        text, piece = text[:-1], join_halves(text[-1:] + piece)
     text += piece
     holder[key] = text
+
+
+def join_halves(text: str) -> str:
+    """Return text in which two halves of a surrogate pair are one character; a half alone stays as it is."""
+    return _PAIR.sub(_joined, text)
+
+
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+
+
+def _joined(pair: re.Match[str]) -> str:
+    return pair[0].encode("utf-16", "surrogatepass").decode("utf-16")
 
 
 def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

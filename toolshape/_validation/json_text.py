@@ -43,6 +43,9 @@ def parse_json(text: str | bytes, repair: Repair | None) -> tuple[Any, bool]:
     return read_json(text, keeps_keys=False) if _FLOAT.search(str(text)) else value, False
 
 
+HALF_A_PAIR = "half of a surrogate pair"
+"""What is wrong with a text that no client can send."""
+NOT_ENCODED = "surrogates not allowed"  # the end of what Python and pydantic say of it
 _PLAIN_WORDS = {
     "EOF while parsing a value": "the text ends in the middle of a value",
     "EOF while parsing a string": "the text ends in the middle of a string",
@@ -55,7 +58,7 @@ _PLAIN_WORDS = {
     "trailing characters": "extra text after the JSON value",
     "trailing comma": "a trailing comma",
     "invalid escape": "an invalid escape after a backslash",
-    "unexpected end of hex escape": "half of a surrogate pair",
+    "unexpected end of hex escape": HALF_A_PAIR,
     "recursion limit exceeded": "nested too deeply",
 }
 """The parser's messages, each with a plainer wording for the model and for developers."""
@@ -63,6 +66,8 @@ _PLAIN_WORDS = {
 
 def _plain_wording(message: str) -> str:
     """Return the parser's message in plain words, and keep the line and column that it names."""
+    if message.endswith(NOT_ENCODED):
+        return HALF_A_PAIR
     wording = next(
         (
             plain_message + message[len(parser_message) :]

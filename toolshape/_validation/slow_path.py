@@ -19,7 +19,7 @@ from toolshape._validation.apply_coercions import (
 )
 from toolshape._validation.faults import path_of
 from toolshape._validation.feedback import annotate, problems_of
-from toolshape._validation.json_text import parse_json
+from toolshape._validation.json_text import HALF_A_PAIR, NOT_ENCODED, parse_json
 from toolshape._validation.settings import Validated, ValidationSettings
 
 
@@ -148,11 +148,10 @@ class _PayloadReader:
         try:
             return to_json(value)
         except ValueError as error:
-            problem = Problem(
-                path="",
-                rule="not_json",
-                message=f"a value cannot be written as JSON ({type(error).__name__})",
-            )
+            is_half = str(error).endswith(NOT_ENCODED)
+            why = HALF_A_PAIR if is_half else type(error).__name__
+            words = f"a value cannot be written as JSON: {why}"
+            problem = Problem(path="", rule="not_json", message=words)
             raise CallError("malformed_arguments", tool=self.name, problems=[problem]) from error
 
 

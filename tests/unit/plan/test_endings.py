@@ -7,9 +7,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from fakes import FAKED
 from pydantic import BaseModel, SecretStr
 
 from toolshape import Conversation, Output, Registry, ResponseError, tool
+from toolshape._families import get
+from toolshape._families.wire.server import Completion
+from toolshape._records.calls import WireCall
 from toolshape.trace import record_to, replay
 
 RAN: list[str] = []
@@ -661,3 +665,28 @@ def test_words_that_may_quote_a_secret_are_not_stored_with_a_conversation():
     assert "hunter2" in chat.to_json(secrets=True)
     assert "hunter2" not in text
     assert "malformed_call" in text
+
+
+@pytest.mark.parametrize("provider", [name for name in FAKED if ":" not in name])
+@pytest.mark.parametrize("has_call", [False, True], ids=["text", "a call"])
+def test_a_stream_that_was_left_in_the_middle_says_so(provider, has_call):
+    """After each event but the last ones: no end has come, or the provider has said how it ends."""
+    server = get(provider).server
+    calls = (WireCall("call00001", "weather", {"city": "Bonn"}),) if has_call else ()
+    finish = "tool_calls" if has_call else "stop"
+    said = Completion(model="m", id="r1", text="It is fine in Bonn.", calls=calls, finish=finish)
+    events = list(server.unfold(server.respond(said)))
+    left = 0
+    for end in range(1, len(events)):
+        collector = TOOLS.bind(provider).collector()
+        for event in events[:end]:
+            collector.feed(event)
+        collector.close()
+        if not collector.text and not has_call:
+            continue
+        results = collector.plan().results
+        rules = [warning.rule for warning in results.warnings]
+        assert (results.finish is None) == ("no_end" in rules), (end, results.finish_raw)
+        assert results.finish in (None, finish), (end, results.finish_raw)
+        left += results.finish is None
+    assert left or len(events) < 3  # some send the whole in one event

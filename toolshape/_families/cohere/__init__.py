@@ -60,6 +60,7 @@ COHERE = Provider(
         recognises=recognises,
         read=read,
         finishes=FINISHES,
+        unfinished=frozenset({""}),
         fold=fold,
         usage=usage,
         ending=ending,

@@ -16,7 +16,7 @@ from toolshape._families.wire.usage import count_at, total, usage_of
 from toolshape._records.calls import JsonObject
 from toolshape._records.errors import ResponseError
 from toolshape._records.result import ResponseWarning, Usage
-from toolshape._schema.values import append_text, read_json, write_json
+from toolshape._schema.values import append_text, join_halves, read_json, write_json
 
 
 def as_response(body: Any) -> Any:
@@ -174,7 +174,7 @@ def _join(body: JsonObject, parts: list[JsonObject], part: JsonObject) -> list[C
     """Append a part, or add it to the open call; return the call that this part completes, if any."""
     call = function_call(part)
     if call is None:
-        parts.append(dict(part))
+        _append_part(parts, dict(part))
         return []
     # "x-open" holds a call that the next part continues; "x-calls" counts the calls so far.
     open_call = body.get("x-open")
@@ -195,6 +195,17 @@ def _join(body: JsonObject, parts: list[JsonObject], part: JsonObject) -> list[C
     ):  # parse the arguments again, because ``read_json`` keeps numbers exact
         open_call["functionCall"]["args"] = read_json(write_json(open_call["functionCall"]["args"]))
     return [(body["x-calls"] - 1, read_call(open_call))]
+
+
+def _append_part(parts: list[JsonObject], part: JsonObject) -> None:
+    """Append a part as it came; half of a character at its beginning goes to the half before it."""
+    before, text = parts[-1].get("text") if parts else None, part.get("text")
+    if isinstance(before, str) and isinstance(text, str):
+        whole = join_halves(before[-1:] + text[:1])
+        if len(whole) == 1 and before and text:
+            parts[-1]["text"], part["text"] = before[:-1] + whole, text[1:]
+    if part != {"text": ""} or text == "":
+        parts.append(part)
 
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d+)\]|\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]""")

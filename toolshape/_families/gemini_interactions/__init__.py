@@ -44,6 +44,7 @@ GEMINI_INTERACTIONS = Provider(
         recognises=recognises,
         read=read,
         finishes=FINISHES,
+        unfinished=frozenset({"in_progress"}),
         fold=fold,
         usage=usage,
         ending=ending,

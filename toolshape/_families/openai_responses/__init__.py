@@ -59,6 +59,7 @@ OPENAI_RESPONSES = replace(
         OPENAI.response,
         recognises=recognises,
         read=read,
+        unfinished=frozenset({"queued", "in_progress"}),
         finishes={
             "completed": "stop",
             "max_output_tokens": "length",

@@ -305,6 +305,7 @@ class ResponseForm:
         fold: Merges one stream event into the response so far (empty at first, changed in place). Returns the calls
             that the event completes, each call once: no later event may add to these calls.
         finishes: Maps the provider's finish reasons to toolshape's finish reasons.
+        unfinished: What stands for the finish reason of a stream before its end, such as a status.
         text_delta: Returns the text and the reasoning that one stream event adds. For an event that repeats earlier
             text, returns ``NO_TEXT``. If the delta depends on earlier events, ``fold`` stores a ``TextDelta`` in the
             response as ``x-delta``, and this delta counts instead.
@@ -327,6 +328,7 @@ class ResponseForm:
     read: Callable[[Any], Read | None]
     fold: Callable[[JsonObject, JsonObject], Iterable[Completed]]
     finishes: Mapping[str, Finish]
+    unfinished: frozenset[str] = frozenset()
     text_delta: Callable[[JsonObject], TextDelta] = no_text
     takes_text: bool = False
     for_schemas: "Callable[[Mapping[str, JsonObject]], ResponseForm] | None" = None
