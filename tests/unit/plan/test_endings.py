@@ -690,3 +690,14 @@ def test_a_stream_that_was_left_in_the_middle_says_so(provider, has_call):
         assert results.finish in (None, finish), (end, results.finish_raw)
         left += results.finish is None
     assert left or len(events) < 3  # some send the whole in one event
+
+
+@pytest.mark.parametrize("beside", [{"text": "Well."}, {"toolUse": {"toolUseId": "c1", "name": "weather", "input": {"city": "Bonn"}}}])  # fmt: skip
+def test_a_block_that_botocore_does_not_know_is_not_sent_back(beside):
+    """It names the block only: ``converse`` would refuse the name as a parameter that it does not know."""
+    body = converse({"SDK_UNKNOWN_MEMBER": {"name": "newThing"}}, beside, stop="end_turn")
+    results = TOOLS.bind("bedrock").dispatch(body)
+    assert results.turn[0]["content"] == [beside]
+    [warning] = results.warnings
+    assert warning.rule == "unread"
+    assert "newThing" in warning.message

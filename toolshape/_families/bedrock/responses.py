@@ -8,7 +8,7 @@ from typing import Any
 
 from toolshape._families.bedrock.messages import read_call, with_object_arguments
 from toolshape._families.wire.bodies import hold_unless_complete, make_room, member, release_held
-from toolshape._families.wire.ending import Ending, error_words, malformed
+from toolshape._families.wire.ending import Ending, error_words, malformed, unread
 from toolshape._families.wire.ids import with_call_ids
 from toolshape._families.wire.provider import NOTHING_CUT, Completed, Read, Reading, TextDelta
 from toolshape._families.wire.usage import count_at, total, usage_of
@@ -42,7 +42,7 @@ def read(body: Any) -> Read | None:
             # What is not known here goes to the other reader, because the server refuses a ``type``
             # in a block, and a call that it ran itself must not run again.
             for block in message["content"]:
-                if type(block) is not dict or "type" in block:
+                if type(block) is not dict or "type" in block or _UNKNOWN in block:
                     break
                 ends_in_call = "toolUse" in block
                 if ends_in_call:
@@ -65,11 +65,12 @@ def _read_any(body: Any) -> Reading | None:
     if body is None:
         return None
     message = member(member(body, "output"), "message")
-    content: list[Any] = list(member(message, "content") or [])
+    given: list[Any] = list(member(message, "content") or [])
+    content = [block for block in given if not isinstance(block, dict) or [*block] != [_UNKNOWN]]
     calls = [read_call(block) for block in content if _is_call(block)]
     ends_in_call = bool(content) and member(content[-1], "toolUse") is not None
     sent_blocks, calls = with_call_ids(
-        [with_object_arguments(_without_type(block)) for block in content],
+        [with_object_arguments(_sendable_block(block)) for block in content],
         calls,
         _is_call,
         lambda block, call_id: {**block, "toolUse": {**block["toolUse"], "toolUseId": call_id}},
@@ -82,11 +83,15 @@ def _read_any(body: Any) -> Reading | None:
     )
 
 
-def _without_type(block: Any) -> Any:
-    """Return a block for a request: without the ``type`` that gateways add, because the server refuses it."""
-    if not isinstance(block, dict) or "type" not in block:
+_UNKNOWN = "SDK_UNKNOWN_MEMBER"
+"""The key under which botocore names a block that it is too old to know (botocore 1.44.8, ``parsers.py``, 2026-11-28)."""
+
+
+def _sendable_block(block: Any) -> Any:
+    """Return a block for a request: without the ``type`` that gateways add, and without what botocore adds."""
+    if not isinstance(block, dict) or block.keys().isdisjoint(("type", _UNKNOWN)):
         return block
-    return {key: value for key, value in block.items() if key != "type"}
+    return {key: value for key, value in block.items() if key not in ("type", _UNKNOWN)}
 
 
 def _is_call(block: Any) -> bool:
@@ -184,9 +189,16 @@ FINISHES: Mapping[str, Finish] = {
 def ending(body: JsonObject) -> Ending:
     """Find an exception in a stream, and a call that the provider could not read (botocore 1.44.5, ``StopReason``)."""
     reason = body.get("stopReason")
+    blocks = body.get("output", {}).get("message", {}).get("content") or ()
+    unknown = [block[_UNKNOWN] for block in blocks if _UNKNOWN in block]
+    warnings = tuple(
+        unread(f"a block of the kind {member(each, 'name')!r}, which this botocore does not know,")
+        for each in unknown
+    )
     if reason in ("malformed_tool_use", "malformed_model_output"):
-        return Ending(warnings=(malformed(reason),))
-    return Ending(error_words(body.get("error")) if reason == "error" else None)
+        return Ending(warnings=(malformed(reason), *warnings))
+    error = error_words(body.get("error")) if reason == "error" else None
+    return Ending(error, warnings=warnings)
 
 
 def usage(body: Any) -> Usage | None:
