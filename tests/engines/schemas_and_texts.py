@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from jsonschema import Draft202012Validator
 
 from toolshape._cli.rulebook.keywords import CASES as RULEBOOK
+from toolshape._cli.rulebook.keywords import list_field, one_field, text_field
 
 
 class Text(str):
@@ -52,24 +53,6 @@ def _fits(text: str, judge: Any) -> bool:
         return bool(judge.is_valid(json.loads(text)))
     except ValueError:
         return False
-
-
-def _of(schema: Any) -> dict[str, Any]:
-    """An object with one field of a schema."""
-    return {
-        "type": "object",
-        "properties": {"v": schema},
-        "required": ["v"],
-        "additionalProperties": False,
-    }
-
-
-def _text(**more: Any) -> dict[str, Any]:
-    return _of({"type": "string", **more})
-
-
-def _list(**more: Any) -> dict[str, Any]:
-    return _of({"type": "array", "items": {"type": "boolean"}, **more})
 
 
 def _v(*values: Any) -> list[Any]:
@@ -516,25 +499,25 @@ _BROKEN = [
 _MIXED = [Text("1.0"), Text('"\\u0061"'), Text("1e0"), Text("1.5"), Text("true"), Text("null")]
 
 _MORE: dict[str, Case] = {
-    "format unknown (google-datetime)": Case(_text(format="google-datetime"), _v(*_WORDS[:8], "2024-01-01T00:00:00Z")),
-    "pattern with look-ahead, no string fits": Case(_text(pattern="^(?=a)b"), _v(*_WORDS)),
-    "pattern with look-ahead": Case(_text(pattern="^(?=.*1)[a-z0-9]+$"), _v(*_WORDS)),
-    "pattern with negative look-ahead": Case(_text(pattern="^(?!ab)[a-z]+$"), _v(*_WORDS)),
-    "pattern with \\b": Case(_text(pattern="\\babc\\b"), _v(*_WORDS, "abc!", "(abc)")),
-    "pattern with \\p{L}": Case(_text(pattern="^\\p{L}+$"), _v(*_WORDS), _text(pattern="^[A-Za-zé]+$")),
-    "pattern, not greedy": Case(_text(pattern="^a+?b*?$"), _v(*_WORDS, "aab", "aabb", "bbb")),
-    "pattern with back-reference": Case(_text(pattern="^(a|b)\\1$"), _v(*_WORDS, "bb")),
-    "pattern with (?:…) and \\s": Case(_text(pattern="^(?:ab)\\s(?:c|d)$"), _v(*_WORDS, "ab c", "ab  c", "ab\td", "abc")),
-    "pattern with a negated class": Case(_text(pattern="^[^a]{2}$"), _v(*_WORDS, '""', "\\\\", "\n\n", "a\n", *_BROKEN)),
-    "pattern with a dot": Case(_text(pattern="^a.c$"), _v(*_WORDS, "a\\c", 'a"c', "a\nc", "aéc", "a😀c", "ac", "abbc", *_BROKEN)),
-    "pattern anchored at its start alone": Case(_text(pattern="^ab"), _v(*_WORDS)),
-    "pattern with an escaped slash and dash": Case(_text(pattern="^a\\/b\\-c$"), _v("a/b-c", "a\\/b\\-c", "ab", "a/b", "a-b/c")),
-    "contains": Case(_of({"type": "array", "contains": {"const": 1}}), _v([], [1], [2, 1], [2], ["1"], [None], [[1]], [2, 3], [True])),
-    "uniqueItems, integers": Case(_of({"type": "array", "items": {"type": "integer"}, "uniqueItems": True}), _v([], [1], [1, 2], [1, 1], [2, 1, 2], [0, 0, 0], [1, 2, 3, 3], [1, 2, 3])),
-    "not, a value": Case(_of({"type": "string", "not": {"enum": ["a", "ab"]}}), _v(*_WORDS)),
-    "not, a type": Case(_of({"not": {"type": "string"}}), _v(*_ANY)),
-    "not, a pattern": Case(_of({"type": "string", "not": {"pattern": "^a"}}), _v(*_WORDS)),
-    "minContains": Case(_of({"type": "array", "items": {"type": "integer"}, "contains": {"const": 1}, "minContains": 2}), _v([], [1], [1, 1], [2, 1], [1, 2, 1], [2, 2])),
+    "format unknown (google-datetime)": Case(text_field(format="google-datetime"), _v(*_WORDS[:8], "2024-01-01T00:00:00Z")),
+    "pattern with look-ahead, no string fits": Case(text_field(pattern="^(?=a)b"), _v(*_WORDS)),
+    "pattern with look-ahead": Case(text_field(pattern="^(?=.*1)[a-z0-9]+$"), _v(*_WORDS)),
+    "pattern with negative look-ahead": Case(text_field(pattern="^(?!ab)[a-z]+$"), _v(*_WORDS)),
+    "pattern with \\b": Case(text_field(pattern="\\babc\\b"), _v(*_WORDS, "abc!", "(abc)")),
+    "pattern with \\p{L}": Case(text_field(pattern="^\\p{L}+$"), _v(*_WORDS), text_field(pattern="^[A-Za-zé]+$")),
+    "pattern, not greedy": Case(text_field(pattern="^a+?b*?$"), _v(*_WORDS, "aab", "aabb", "bbb")),
+    "pattern with back-reference": Case(text_field(pattern="^(a|b)\\1$"), _v(*_WORDS, "bb")),
+    "pattern with (?:…) and \\s": Case(text_field(pattern="^(?:ab)\\s(?:c|d)$"), _v(*_WORDS, "ab c", "ab  c", "ab\td", "abc")),
+    "pattern with a negated class": Case(text_field(pattern="^[^a]{2}$"), _v(*_WORDS, '""', "\\\\", "\n\n", "a\n", *_BROKEN)),
+    "pattern with a dot": Case(text_field(pattern="^a.c$"), _v(*_WORDS, "a\\c", 'a"c', "a\nc", "aéc", "a😀c", "ac", "abbc", *_BROKEN)),
+    "pattern anchored at its start alone": Case(text_field(pattern="^ab"), _v(*_WORDS)),
+    "pattern with an escaped slash and dash": Case(text_field(pattern="^a\\/b\\-c$"), _v("a/b-c", "a\\/b\\-c", "ab", "a/b", "a-b/c")),
+    "contains": Case(one_field({"type": "array", "contains": {"const": 1}}), _v([], [1], [2, 1], [2], ["1"], [None], [[1]], [2, 3], [True])),
+    "uniqueItems, integers": Case(one_field({"type": "array", "items": {"type": "integer"}, "uniqueItems": True}), _v([], [1], [1, 2], [1, 1], [2, 1, 2], [0, 0, 0], [1, 2, 3, 3], [1, 2, 3])),
+    "not, a value": Case(one_field({"type": "string", "not": {"enum": ["a", "ab"]}}), _v(*_WORDS)),
+    "not, a type": Case(one_field({"not": {"type": "string"}}), _v(*_ANY)),
+    "not, a pattern": Case(one_field({"type": "string", "not": {"pattern": "^a"}}), _v(*_WORDS)),
+    "minContains": Case(one_field({"type": "array", "items": {"type": "integer"}, "contains": {"const": 1}, "minContains": 2}), _v([], [1], [1, 1], [2, 1], [1, 2, 1], [2, 2])),
     "if/then": Case({"type": "object", "properties": _A_B, "if": {"required": ["a"]}, "then": {"required": ["b"]}}, _ABC),
     "dependentRequired": Case({"type": "object", "properties": _A_B, "dependentRequired": {"a": ["b"]}}, _ABC),
     "dependentSchemas": Case({"type": "object", "properties": _A_B, "dependentSchemas": {"a": {"required": ["b"]}}}, _ABC),
@@ -544,11 +527,11 @@ _MORE: dict[str, Case] = {
     "maxProperties with properties": Case({"type": "object", "properties": _A_B, "additionalProperties": False, "maxProperties": 1}, _ABC),
     "minProperties with properties": Case({"type": "object", "properties": _A_B, "additionalProperties": False, "minProperties": 1}, _ABC),
     "unevaluatedProperties": Case({"allOf": [{"type": "object", "properties": _A_B}], "unevaluatedProperties": False}, [*_ABC, {"c": 1}, {"a": True, "c": 1}]),
-    "maximum, number": Case(_of({"type": "number", "maximum": 50}), _around(50) + _v(*_REAL)),
-    "exclusiveMinimum, number": Case(_of({"type": "number", "exclusiveMinimum": 0}), _around(0) + _v(*_REAL)),
-    "minimum and maximum, number": Case(_of({"type": "number", "minimum": 0, "maximum": 1}), _around(0, 1) + _v(*_REAL, 0.5, 1.01, -0.01)),
-    "multipleOf, number": Case(_of({"type": "number", "multipleOf": 0.5}), _v(*_HALVES)),
-    "multipleOf without bounds": Case(_of({"type": "integer", "multipleOf": 7}), _v(*range(-14, 30), 700, 701)),
+    "maximum, number": Case(one_field({"type": "number", "maximum": 50}), _around(50) + _v(*_REAL)),
+    "exclusiveMinimum, number": Case(one_field({"type": "number", "exclusiveMinimum": 0}), _around(0) + _v(*_REAL)),
+    "minimum and maximum, number": Case(one_field({"type": "number", "minimum": 0, "maximum": 1}), _around(0, 1) + _v(*_REAL, 0.5, 1.01, -0.01)),
+    "multipleOf, number": Case(one_field({"type": "number", "multipleOf": 0.5}), _v(*_HALVES)),
+    "multipleOf without bounds": Case(one_field({"type": "integer", "multipleOf": 7}), _v(*range(-14, 30), 700, 701)),
     "recursion": Case({"$defs": {"T": _TREE}, "$ref": "#/$defs/T"}, _NESTED),
     "recursion through #": Case({**_TREE, "properties": {"n": {"type": "integer"}, "next": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}}}, _NESTED),
     "additionalProperties: schema": Case({"type": "object", "properties": {"a": {"type": "boolean"}}, "additionalProperties": {"type": "integer"}}, [{}, {"a": True}, {"b": 1}, {"a": True, "b": 1}, {"b": True}, {"a": 1}, {"a": True, "b": "x"}, {"aa": True}, {"b": 1, "c": None}, {"b": 1.5}]),
@@ -556,53 +539,53 @@ _MORE: dict[str, Case] = {
     "additionalProperties: false": Case({"type": "object", "properties": {"a": {"type": "boolean"}}, "additionalProperties": False}, [{}, {"a": True}, {"b": True}, {"a": True, "b": 1}, {"": 1}, {"aa": True}, {"A": True}]),
     "required": Case({"type": "object", "properties": _A_B, "required": ["a", "b"]}, _ABC),
     "required without properties": Case({"type": "object", "required": ["a"]}, [{}, {"a": 1}, {"b": 1}, {"b": 1, "a": 2}, {"a": None}, {"c": {"a": 1}}]),
-    "enum of mixed values": Case(_of({"enum": ["a", 1, 1.5, None, True, [1], {"x": 1}]}), _v(*_ANY, {"x": 1}, [1, 1], {"x": 1, "y": 2}, *_MIXED)),
-    "enum of hard strings": Case(_of({"enum": ['"', "\\", "\n", "é", "😀", ""]}), _v('"', "\\", "\n", "é", "😀", "", "n", "/", "e", "\\n")),
-    "maxLength 100000": Case(_text(maxLength=100000), _v("", "x" * 10, "x" * 2001, "x" * 100000, "x" * 100001, "x" * 100100)),
-    "maxItems 5000": Case(_list(maxItems=5000), _booleans(0, 2, 22, 4998, 5000, 5002, 6000)),
-    "contentEncoding": Case(_text(contentEncoding="base64", contentMediaType="text/plain"), _v("", "YWJj", "a b", "é")),
+    "enum of mixed values": Case(one_field({"enum": ["a", 1, 1.5, None, True, [1], {"x": 1}]}), _v(*_ANY, {"x": 1}, [1, 1], {"x": 1, "y": 2}, *_MIXED)),
+    "enum of hard strings": Case(one_field({"enum": ['"', "\\", "\n", "é", "😀", ""]}), _v('"', "\\", "\n", "é", "😀", "", "n", "/", "e", "\\n")),
+    "maxLength 100000": Case(text_field(maxLength=100000), _v("", "x" * 10, "x" * 2001, "x" * 100000, "x" * 100001, "x" * 100100)),
+    "maxItems 5000": Case(list_field(maxItems=5000), _booleans(0, 2, 22, 4998, 5000, 5002, 6000)),
+    "contentEncoding": Case(text_field(contentEncoding="base64", contentMediaType="text/plain"), _v("", "YWJj", "a b", "é")),
     "schema true": Case(True, _ANY),
     "schema {}": Case({}, _ANY),
     "schema false": Case(False, _ANY),
-    "a schema that is {}": Case(_of({}), [*_v(*_ANY), {}, {"w": 1}, None, Text('{"v":true')]),
-    "a schema that is false": Case(_of(False), _v(*_ANY)),
+    "a schema that is {}": Case(one_field({}), [*_v(*_ANY), {}, {"w": 1}, None, Text('{"v":true')]),
+    "a schema that is false": Case(one_field(False), _v(*_ANY)),
     "type missing beside properties": Case({"properties": {"a": {"type": "boolean"}}, "required": ["a"]}, [{"a": True}, {"a": 1}, {}, {"b": 1}, 1, "a", None, [1]]),
-    "type missing beside minLength": Case(_of({"minLength": 3}), _v("", "ab", "abc", "abcd", 1, None, [1], {})),
-    "type missing beside minimum": Case(_of({"minimum": 3}), _v(2, 3, 4, -5, 2.5, "a", None, [1])),
-    "nullable enum": Case(_of({"type": ["string", "null"], "enum": ["a", "b", None]}), _v(*_ANY)),
-    "nullable enum, null not listed": Case(_of({"type": ["string", "null"], "enum": ["a", "b"]}), _v(*_ANY)),
-    "type and enum at odds in part": Case(_of({"type": "string", "enum": ["a", 1]}), _v(*_ANY)),
-    "pattern + maxLength": Case(_text(pattern="^[a-z]+$", maxLength=3), _v(*_WORDS)),
-    "pattern + minLength": Case(_text(pattern="^[a-z]+$", minLength=3), _v(*_WORDS)),
-    "format + minLength": Case(_text(format="hostname", minLength=12), _v(*_HOSTS, "a.com", "ab.example.com")),
-    "format + maxLength": Case(_text(format="email", maxLength=10), _v("a@b.co", "a@example.com", "x+yyyyyyyy@example.org")),
-    "format + pattern": Case(_text(format="date", pattern="^2024"), _v(*_DATES)),
-    "enum + pattern": Case(_of({"type": "string", "enum": ["a", "b1"], "pattern": "1$"}), _v(*_WORDS, "b1", "a1")),
-    "const + maxLength": Case(_of({"enum": ["a", "abcd"], "maxLength": 2}), _v("a", "abcd", "ab")),
+    "type missing beside minLength": Case(one_field({"minLength": 3}), _v("", "ab", "abc", "abcd", 1, None, [1], {})),
+    "type missing beside minimum": Case(one_field({"minimum": 3}), _v(2, 3, 4, -5, 2.5, "a", None, [1])),
+    "nullable enum": Case(one_field({"type": ["string", "null"], "enum": ["a", "b", None]}), _v(*_ANY)),
+    "nullable enum, null not listed": Case(one_field({"type": ["string", "null"], "enum": ["a", "b"]}), _v(*_ANY)),
+    "type and enum at odds in part": Case(one_field({"type": "string", "enum": ["a", 1]}), _v(*_ANY)),
+    "pattern + maxLength": Case(text_field(pattern="^[a-z]+$", maxLength=3), _v(*_WORDS)),
+    "pattern + minLength": Case(text_field(pattern="^[a-z]+$", minLength=3), _v(*_WORDS)),
+    "format + minLength": Case(text_field(format="hostname", minLength=12), _v(*_HOSTS, "a.com", "ab.example.com")),
+    "format + maxLength": Case(text_field(format="email", maxLength=10), _v("a@b.co", "a@example.com", "x+yyyyyyyy@example.org")),
+    "format + pattern": Case(text_field(format="date", pattern="^2024"), _v(*_DATES)),
+    "enum + pattern": Case(one_field({"type": "string", "enum": ["a", "b1"], "pattern": "1$"}), _v(*_WORDS, "b1", "a1")),
+    "const + maxLength": Case(one_field({"enum": ["a", "abcd"], "maxLength": 2}), _v("a", "abcd", "ab")),
     "anyOf beside properties": Case({"type": "object", "properties": _A_B, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}, _ABC),
     "anyOf beside properties, closed": Case({"type": "object", "properties": _A_B, "additionalProperties": False, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}, _ABC),
-    "anyOf beside a bound": Case(_of({"type": "integer", "minimum": 10, "anyOf": [{"maximum": 20}, {"minimum": 90}]}), _around(10, 20, 90)),
-    "oneOf that overlaps": Case(_of({"oneOf": [{"type": "integer", "minimum": 0}, {"type": "integer", "maximum": 10}]}), _around(0, 10)),
+    "anyOf beside a bound": Case(one_field({"type": "integer", "minimum": 10, "anyOf": [{"maximum": 20}, {"minimum": 90}]}), _around(10, 20, 90)),
+    "oneOf that overlaps": Case(one_field({"oneOf": [{"type": "integer", "minimum": 0}, {"type": "integer", "maximum": 10}]}), _around(0, 10)),
     "allOf of refs": Case({"$defs": {"A": {"type": "object", "properties": {"a": {"type": "boolean"}}, "required": ["a"]}, "B": {"type": "object", "properties": {"b": {"type": "boolean"}}, "required": ["b"]}}, "allOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/$defs/B"}]}, [*_TWO, *_ONE, Text('{"a":true}{"b":true}')]),
-    "allOf of one ref": Case({"$defs": {"A": {"type": "integer", "minimum": 10}}, **_of({"allOf": [{"$ref": "#/$defs/A"}]})}, _around(10)),
-    "allOf of bounds": Case(_of({"type": "integer", "allOf": [{"minimum": 10}, {"maximum": 20}]}), _around(10, 20)),
-    "allOf of patterns": Case(_of({"type": "string", "allOf": [{"pattern": "^a"}, {"pattern": "b$"}]}), _v(*_WORDS, "acb", "a b")),
-    "$ref with siblings": Case({"$defs": {"S": {"type": "string"}}, **_of({"$ref": "#/$defs/S", "maxLength": 3})}, _v(*_WORDS)),
-    "$ref with a description": Case({"$defs": {"S": {"type": "boolean"}}, **_of({"$ref": "#/$defs/S", "description": "x", "default": True})}, _v(*_ANY)),
-    "$ref into definitions": Case({"definitions": {"S": {"type": "boolean"}}, **_of({"$ref": "#/definitions/S"})}, _v(*_ANY)),
+    "allOf of one ref": Case({"$defs": {"A": {"type": "integer", "minimum": 10}}, **one_field({"allOf": [{"$ref": "#/$defs/A"}]})}, _around(10)),
+    "allOf of bounds": Case(one_field({"type": "integer", "allOf": [{"minimum": 10}, {"maximum": 20}]}), _around(10, 20)),
+    "allOf of patterns": Case(one_field({"type": "string", "allOf": [{"pattern": "^a"}, {"pattern": "b$"}]}), _v(*_WORDS, "acb", "a b")),
+    "$ref with siblings": Case({"$defs": {"S": {"type": "string"}}, **one_field({"$ref": "#/$defs/S", "maxLength": 3})}, _v(*_WORDS)),
+    "$ref with a description": Case({"$defs": {"S": {"type": "boolean"}}, **one_field({"$ref": "#/$defs/S", "description": "x", "default": True})}, _v(*_ANY)),
+    "$ref into definitions": Case({"definitions": {"S": {"type": "boolean"}}, **one_field({"$ref": "#/definitions/S"})}, _v(*_ANY)),
     "$ref into properties": Case({"type": "object", "properties": {"a": {"type": "boolean"}, "v": {"$ref": "#/properties/a"}}, "required": ["a", "v"], "additionalProperties": False}, [{"a": True, "v": value} for value in _ANY]),
-    "$anchor": Case({"$defs": {"S": {"$anchor": "s", "type": "boolean"}}, **_of({"$ref": "#s"})}, _v(*_ANY)),
-    "items as a schema true": Case(_of({"type": "array", "items": True, "maxItems": 2}), _v([], [1], [1, "a"], [1, 2, 3], [[], {}, None])),
-    "an object without properties": Case(_of({"type": "object"}), _v({}, {"a": 1}, {"a": {"b": []}}, 1, None, [], "a")),
-    "items missing": Case(_of({"type": "array", "maxItems": 2}), _v([], [1], [1, "a"], [1, 2, 3], [[], {}, None])),
-    "prefixItems left open": Case(_of({"type": "array", "prefixItems": [{"type": "boolean"}]}), _v([], [True], [True, 1, "a"], [1], ["a", 1], [None])),
-    "description, title, default, examples": Case(_of({"type": "boolean", "title": "t", "description": "d", "default": True, "examples": [True], "deprecated": False, "readOnly": True}), _v(*_ANY)),
+    "$anchor": Case({"$defs": {"S": {"$anchor": "s", "type": "boolean"}}, **one_field({"$ref": "#s"})}, _v(*_ANY)),
+    "items as a schema true": Case(one_field({"type": "array", "items": True, "maxItems": 2}), _v([], [1], [1, "a"], [1, 2, 3], [[], {}, None])),
+    "an object without properties": Case(one_field({"type": "object"}), _v({}, {"a": 1}, {"a": {"b": []}}, 1, None, [], "a")),
+    "items missing": Case(one_field({"type": "array", "maxItems": 2}), _v([], [1], [1, "a"], [1, 2, 3], [[], {}, None])),
+    "prefixItems left open": Case(one_field({"type": "array", "prefixItems": [{"type": "boolean"}]}), _v([], [True], [True, 1, "a"], [1], ["a", 1], [None])),
+    "description, title, default, examples": Case(one_field({"type": "boolean", "title": "t", "description": "d", "default": True, "examples": [True], "deprecated": False, "readOnly": True}), _v(*_ANY)),
 }  # fmt: skip
 
 
 def _format_cases() -> Iterator[tuple[str, Case]]:
     for name, instances in _FORMATS.items():
-        yield f"format {name}", Case(_text(format=name), _v(*instances))
+        yield f"format {name}", Case(text_field(format=name), _v(*instances))
 
 
 CASES: dict[str, Case] = {
@@ -628,20 +611,20 @@ STYLES: dict[str, tuple[Any, str]] = {
     "newline at the end": (_TWO_KEYS, '{"a":true,"b":true}\n'),
     "keys in another order": (_TWO_KEYS, '{"b":true,"a":true}'),
     "a key twice": (_TWO_KEYS, '{"a":true,"b":true,"a":true}'),
-    "a letter escaped": (_text(), '{"v":"\\u0061"}'),
-    "a slash escaped": (_text(), '{"v":"\\/"}'),
-    "a newline escaped": (_text(), '{"v":"\\n"}'),
-    "a newline bare (no JSON)": (_text(), '{"v":"\n"}'),
-    "a bare accent": (_text(), '{"v":"é"}'),
-    "a bare astral character": (_text(), '{"v":"😀"}'),
-    "a key escaped": (_of({"type": "boolean"}), '{"\\u0076":true}'),
-    "an integer as 1.0": (_of({"type": "integer"}), '{"v":1.0}'),
-    "an integer as 1e2": (_of({"type": "integer"}), '{"v":1e2}'),
-    "an integer of 40 digits": (_of({"type": "integer"}), '{"v":' + "1" * 40 + "}"),
-    "minus zero": (_of({"type": "integer"}), '{"v":-0}'),
-    "a number as 1E+2": (_of({"type": "number"}), '{"v":1E+2}'),
-    "a leading zero (no JSON)": (_of({"type": "integer"}), '{"v":01}'),
-    "a list of 50": (_list(), '{"v":[' + ",".join(["true"] * 50) + "]}"),
+    "a letter escaped": (text_field(), '{"v":"\\u0061"}'),
+    "a slash escaped": (text_field(), '{"v":"\\/"}'),
+    "a newline escaped": (text_field(), '{"v":"\\n"}'),
+    "a newline bare (no JSON)": (text_field(), '{"v":"\n"}'),
+    "a bare accent": (text_field(), '{"v":"é"}'),
+    "a bare astral character": (text_field(), '{"v":"😀"}'),
+    "a key escaped": (one_field({"type": "boolean"}), '{"\\u0076":true}'),
+    "an integer as 1.0": (one_field({"type": "integer"}), '{"v":1.0}'),
+    "an integer as 1e2": (one_field({"type": "integer"}), '{"v":1e2}'),
+    "an integer of 40 digits": (one_field({"type": "integer"}), '{"v":' + "1" * 40 + "}"),
+    "minus zero": (one_field({"type": "integer"}), '{"v":-0}'),
+    "a number as 1E+2": (one_field({"type": "number"}), '{"v":1E+2}'),
+    "a leading zero (no JSON)": (one_field({"type": "integer"}), '{"v":01}'),
+    "a list of 50": (list_field(), '{"v":[' + ",".join(["true"] * 50) + "]}"),
     "a key beyond those named": ({"type": "object", "properties": _A_B}, '{"a":true,"c":1}'),
     "text after the end (no JSON)": (_TWO_KEYS, '{"a":true,"b":true}}'),
 }  # fmt: skip

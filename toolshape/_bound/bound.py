@@ -296,24 +296,19 @@ class Bound:
             if is_only_answer and choice is None:  # what cannot be forced is all that is sent
                 entries = {answer.wire_name: answer.entry}
         mode = _MODES.get(choice) if isinstance(choice, str) else None
-        names = (
-            ()
-            if choice is None or mode
-            else self._wire_names([choice] if isinstance(choice, str) else list(choice), answer)
-        )
+        names: tuple[str, ...] = ()
+        chosen: tuple[Any, ...] = ()
+        if choice is not None and not mode:
+            names = self._wire_names(choice, answer)
+        if names:
+            named = self._gather_entries(entries[name] for name in names)
+            chosen = (*self._add_search_tool(named, native), *copy_json(list(native)))
         wire_choice = Choice(
             provider=self.provider.name,
             model=None if model is None else str(model),
             mode=mode,
             names=names,
-            chosen=(
-                *self._add_search_tool(
-                    self._gather_entries(entries[name] for name in names), native
-                ),
-                *copy_json(list(native)),
-            )
-            if names
-            else (),
+            chosen=chosen,
             parallel=parallel,
             is_strict=self._has_strict(answer),
         )
@@ -377,8 +372,11 @@ class Bound:
             return None
         return answer.name if is_only_answer else "required"
 
-    def _wire_names(self, names: Collection[str], answer: AnswerTarget | None) -> tuple[str, ...]:
+    def _wire_names(
+        self, choice: str | Collection[str], answer: AnswerTarget | None
+    ) -> tuple[str, ...]:
         """Return the wire names of the named tools, in the order of the registry; the answer's tool is the last."""
+        names = [choice] if isinstance(choice, str) else list(choice)
         wire_names = {shape.name: shape.wire_name for shape in self._bound_tools.shapes.values()}
         if answer is not None and answer.wire_name is not None:
             wire_names = {**wire_names, answer.name: answer.wire_name}
@@ -549,14 +547,9 @@ class Bound:
         from toolshape._families.text import grammars  # noqa: PLC0415 - few programs need a grammar
 
         schemas = self._bound_tools.schemas
-        names = (
-            ()
-            if choice in (None, "auto", "required")
-            else self._wire_names(
-                [choice] if isinstance(choice, str) else list(choice or ()),
-                self._bound_tools.answer,
-            )
-        )
+        names: tuple[str, ...] = ()
+        if choice is not None and choice not in ("auto", "required"):
+            names = self._wire_names(choice, self._bound_tools.answer)
         schemas = {name: schemas[name] for name in names or schemas}
         return grammars.grammar(
             self.provider.name,

@@ -818,10 +818,11 @@ class Conversation:
             UsageError: The provider has no message histories, a repair rule is unknown, or ``keywords`` has
                 a key that the conversation sets itself.
         """
+        # Everything that can refuse the request comes before the conversation remembers that it was made:
+        # after an error, the next response still belongs to the request before.
         if waiting := self._waiting_calls():
             problems = problems_of(waiting, f"messages[{len(self._messages) - 1}]")
             raise HistoryError(provider=get(provider).name, problems=problems)
-        self._wanted = output
         if text_calls is not None:
             provider = with_text_format(get(provider), text_calls)
         request = self.tools.request(
@@ -854,7 +855,7 @@ class Conversation:
             )
         if problems:
             raise HistoryError(provider=bound.provider.name, problems=problems)
-        self._asked, self._asked_since = (bound, model), True
+        self._asked, self._asked_since, self._wanted = (bound, model), True, output
         self._sent = {
             **{
                 name: sent_bound

@@ -144,6 +144,8 @@ def _rewrite_foreign_calls(message: Message, to: Carrier, log: Log) -> Message:
 
 
 def _carry_part(part: MessagePart, message: Message, to: Carrier, log: Log) -> list[MessagePart]:
+    # Each kind loses its ``raw``, because that is the form of another provider; the target's writer makes a
+    # new one. What stands in ``raw`` and nowhere else is therefore lost here, and must be logged here.
     path = part_path(message, part)
     match part:
         case TextPart():

@@ -19,6 +19,7 @@ from toolshape._records.result import Usage
 from toolshape._tools.handler import Handlers
 from toolshape._tools.shape import Shape
 from toolshape.messages import (
+    CallFault,
     Message,
     MessagePart,
     Origin,
@@ -163,13 +164,9 @@ def _dispatched_parts(message: Message, calls: Iterator[Call]) -> tuple[MessageP
 
 def _dispatched_part(call: Call, part: ToolCallPart) -> ToolCallPart:
     arguments = None if call.name is None else call.arguments
-    fault: Any = (
-        "unknown_tool"
-        if call.name is None
-        else "malformed_arguments"
-        if arguments is None
-        else None
-    )
+    fault: CallFault | None = None
+    if arguments is None:
+        fault = "unknown_tool" if call.name is None else "malformed_arguments"
     return ToolCallPart(
         id=call.id,
         wire_name=part.wire_name,

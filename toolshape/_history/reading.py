@@ -81,6 +81,8 @@ def _link_part(
     the first waiting call. Calls that came without an id have priority. If a result has an id that belongs to no call,
     it can only answer a call that came without an id.
     """
+    # A history may mix messages with ids and without: a gateway may drop the ids of calls and keep those of
+    # results. So the order decides only among calls that nothing else tells apart.
     if isinstance(part, ToolCallPart):
         call = part if part.id else replace(part, id=_make_id(part, position, at), has_id=False)
         waiting.append(call)
@@ -203,6 +205,8 @@ def _restore_kinds(dumped: Any, given: Any) -> Any:
 
     The class may define both fields as defaults, and a dump of the fields that were set omits defaults.
     """
+    # The walk is over the dump and the object side by side: the dump says which fields there are, and only the
+    # object knows its defaults. Where both differ in shape, a serialiser of the SDK decided, and the dump stands.
     if isinstance(dumped, list) and isinstance(given, (list, tuple)) and len(dumped) == len(given):
         return [_restore_kinds(item, value) for item, value in zip(dumped, given, strict=True)]
     if not isinstance(dumped, dict) or dumped is given:

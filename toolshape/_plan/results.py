@@ -3,7 +3,7 @@
 import html
 import threading
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar, cast, overload
 
@@ -300,7 +300,12 @@ _PICKLED = {
     "claimed": "left",
     "left": "left",
 }
-_NOT_RUN = frozenset({"ready", "approved", "claimed", "asking", "left"})
+_CODE_OF_STATE: Mapping[str, CallErrorCode] = {
+    **dict.fromkeys(("pending", "given away"), "pending"),
+    **dict.fromkeys(("ready", "approved", "claimed", "asking", "left"), "not_run"),
+    "elsewhere": "unknown_outcome",
+}
+"""The error of a call that has no result, by its state; a call in any other state was cancelled."""
 
 
 def _unchecked(call: Call) -> Iterator[ResponseWarning]:
@@ -384,15 +389,7 @@ class Results(Sequence[Result]):
         controls = self._controls
         if controls is not None and position in controls.states:
             state, entry = controls.states[position], controls.entries.get(position)
-            code = (
-                "pending"
-                if state in {"pending", "given away"}
-                else "not_run"
-                if state in _NOT_RUN
-                else "unknown_outcome"
-                if state == "elsewhere"
-                else "cancelled"
-            )
+            code = _CODE_OF_STATE.get(state, "cancelled")
         elif (entry := ready_at(self._waiting, position)) is not None:
             code = "not_run"
         text = "unknown" if code == "unknown_outcome" else ""

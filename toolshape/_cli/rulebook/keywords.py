@@ -26,7 +26,7 @@ class Kept(NamedTuple):
     kept: bool | None
 
 
-def _of(schema: Any) -> dict[str, Any]:
+def one_field(schema: Any) -> dict[str, Any]:
     """An object with one field of a schema."""
     return {
         "type": "object",
@@ -36,55 +36,55 @@ def _of(schema: Any) -> dict[str, Any]:
     }
 
 
-def _text(**more: Any) -> dict[str, Any]:
-    return _of({"type": "string", **more})
+def text_field(**more: Any) -> dict[str, Any]:
+    return one_field({"type": "string", **more})
 
 
-def _list(**more: Any) -> dict[str, Any]:
-    return _of({"type": "array", "items": {"type": "boolean"}, **more})
+def list_field(**more: Any) -> dict[str, Any]:
+    return one_field({"type": "array", "items": {"type": "boolean"}, **more})
 
 
 _BOOLEAN = {"type": "boolean"}
 _INTEGER = {"type": "integer", "minimum": 100, "maximum": 999}
 _WITH_A = {"type": "object", "properties": {"a": _BOOLEAN}, "required": ["a"]}
 CASES: dict[str, dict[str, Any]] = {
-    "enum": _of({"enum": ["a", 1, None]}),
-    "const": _of({"const": "x"}),
-    "anyOf": _of({"anyOf": [_INTEGER, _BOOLEAN]}),
-    "oneOf": _of({"oneOf": [_INTEGER, _BOOLEAN]}),
-    "allOf": _of({"allOf": [_WITH_A, {"type": "object", "properties": {"b": _BOOLEAN}, "required": ["b"]}]}),
-    "a list of types": _of({"type": ["boolean", "null"]}),
-    "$ref": {"$defs": {"P": _of(_BOOLEAN)}, **_of({"$ref": "#/$defs/P"})},
+    "enum": one_field({"enum": ["a", 1, None]}),
+    "const": one_field({"const": "x"}),
+    "anyOf": one_field({"anyOf": [_INTEGER, _BOOLEAN]}),
+    "oneOf": one_field({"oneOf": [_INTEGER, _BOOLEAN]}),
+    "allOf": one_field({"allOf": [_WITH_A, {"type": "object", "properties": {"b": _BOOLEAN}, "required": ["b"]}]}),
+    "a list of types": one_field({"type": ["boolean", "null"]}),
+    "$ref": {"$defs": {"P": one_field(_BOOLEAN)}, **one_field({"$ref": "#/$defs/P"})},
     "a field that may be missing": {"type": "object", "properties": {"a": _BOOLEAN, "b": _BOOLEAN}, "required": ["b"], "additionalProperties": False},
-    "a schema that is true": _of(True),
-    "minLength": _text(minLength=30, maxLength=40),
-    "maxLength": _text(maxLength=4),
-    "minLength from 2000 on": _text(minLength=3000),
-    "maxLength 2000": _text(maxLength=2000),
-    "pattern, anchored": _text(pattern="^[A-C]{3}$"),
-    "pattern with alternatives": _text(pattern="^(ab|cd){1,4}$"),
-    "maxLength beside pattern": _text(pattern="^(ab|cd)+$", maxLength=4),
-    "pattern without anchors": _text(pattern="abc"),
-    "pattern with \\d": _text(pattern="^\\d{2}$"),
-    "pattern with \\w": _text(pattern="^\\w{3}$"),
-    "pattern with repeated é": _text(pattern="^é{2}$"),
-    "minimum, integer": _of({"type": "integer", "minimum": 100}),
-    "maximum, integer": _of({"type": "integer", "maximum": 50}),
-    "maximum below zero, no minimum": _of({"type": "integer", "maximum": -100}),
-    "exclusiveMinimum, integer": _of({"type": "integer", "exclusiveMinimum": 100}),
-    "exclusiveMaximum, integer": _of({"type": "integer", "exclusiveMaximum": 50}),
-    "minimum, number": _of({"type": "number", "minimum": 100}),
-    "multipleOf": _of({"type": "integer", "multipleOf": 7, "minimum": 1, "maximum": 9999}),
-    "minItems": _list(minItems=4, maxItems=6),
-    "maxItems": _list(maxItems=2),
-    "minItems from 2000 on": _list(minItems=3000),
-    "uniqueItems": _of({"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 4}, "minItems": 3, "maxItems": 4, "uniqueItems": True}),
-    "prefixItems": _of({"type": "array", "prefixItems": [_BOOLEAN, {"type": "null"}], "minItems": 2, "maxItems": 2}),
-    "prefixItems with items: false": _of({"type": "array", "prefixItems": [_BOOLEAN, {"type": "null"}], "items": False, "minItems": 2}),
-    "format uuid": _text(format="uuid"),
-    "format time": _text(format="time"),
-    "format email": _text(format="email"),
-    "format ipv4": _text(format="ipv4"),
+    "a schema that is true": one_field(True),
+    "minLength": text_field(minLength=30, maxLength=40),
+    "maxLength": text_field(maxLength=4),
+    "minLength from 2000 on": text_field(minLength=3000),
+    "maxLength 2000": text_field(maxLength=2000),
+    "pattern, anchored": text_field(pattern="^[A-C]{3}$"),
+    "pattern with alternatives": text_field(pattern="^(ab|cd){1,4}$"),
+    "maxLength beside pattern": text_field(pattern="^(ab|cd)+$", maxLength=4),
+    "pattern without anchors": text_field(pattern="abc"),
+    "pattern with \\d": text_field(pattern="^\\d{2}$"),
+    "pattern with \\w": text_field(pattern="^\\w{3}$"),
+    "pattern with repeated é": text_field(pattern="^é{2}$"),
+    "minimum, integer": one_field({"type": "integer", "minimum": 100}),
+    "maximum, integer": one_field({"type": "integer", "maximum": 50}),
+    "maximum below zero, no minimum": one_field({"type": "integer", "maximum": -100}),
+    "exclusiveMinimum, integer": one_field({"type": "integer", "exclusiveMinimum": 100}),
+    "exclusiveMaximum, integer": one_field({"type": "integer", "exclusiveMaximum": 50}),
+    "minimum, number": one_field({"type": "number", "minimum": 100}),
+    "multipleOf": one_field({"type": "integer", "multipleOf": 7, "minimum": 1, "maximum": 9999}),
+    "minItems": list_field(minItems=4, maxItems=6),
+    "maxItems": list_field(maxItems=2),
+    "minItems from 2000 on": list_field(minItems=3000),
+    "uniqueItems": one_field({"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 4}, "minItems": 3, "maxItems": 4, "uniqueItems": True}),
+    "prefixItems": one_field({"type": "array", "prefixItems": [_BOOLEAN, {"type": "null"}], "minItems": 2, "maxItems": 2}),
+    "prefixItems with items: false": one_field({"type": "array", "prefixItems": [_BOOLEAN, {"type": "null"}], "items": False, "minItems": 2}),
+    "format uuid": text_field(format="uuid"),
+    "format time": text_field(format="time"),
+    "format email": text_field(format="email"),
+    "format ipv4": text_field(format="ipv4"),
     "minProperties": {"type": "object", "additionalProperties": _BOOLEAN, "minProperties": 2},
     "patternProperties": {"type": "object", "patternProperties": {"^a": _BOOLEAN}, "additionalProperties": False},
 }  # fmt: skip

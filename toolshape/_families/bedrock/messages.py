@@ -65,6 +65,8 @@ def read(item: JsonObject, path: str) -> Message:
 
 
 def _read_block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one return for each kind
+    # A block names its kind by its only key, but gateways add a ``type``, so keys are looked for and not
+    # counted. A block with a ``type`` of its own is Anthropic's: read as this family's, its calls would be lost.
     if isinstance(block, dict) and block.get("type") is not None:
         raise ValueError(
             f"these are another provider's messages: a block has the type {block['type']!r}"

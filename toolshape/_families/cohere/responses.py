@@ -70,6 +70,8 @@ def _read_any(body: Any) -> Read | None:
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     """Merge an event: a call starts, its arguments arrive in pieces, it ends. Events identify the call by its index."""
+    # Indexes count calls and blocks of text apart, and gateways leave them out, so ``x-places`` maps those that
+    # came, and a piece without one belongs to the last call. Only the last event says how the response ended.
     message = body.setdefault("message", {"role": "assistant"})
     body.setdefault("finish_reason", "")
     call_positions: dict[Any, int] = body.setdefault("x-places", {})

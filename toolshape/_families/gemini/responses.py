@@ -232,10 +232,9 @@ def _put_at_path(arguments: JsonObject, piece: JsonObject) -> None:
         elif next_step is None:
             container[step] = value
         else:
-            container[step] = (
-                existing if existing is not None else [] if isinstance(next_step, int) else {}
-            )
-            container = container[step]
+            if existing is None:
+                existing = [] if isinstance(next_step, int) else {}
+            container[step] = container = existing
 
 
 def text_delta(event: JsonObject) -> TextDelta:

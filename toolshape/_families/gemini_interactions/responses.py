@@ -57,6 +57,8 @@ def read(body: Any) -> Reading | None:
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     """Merge an event: a step starts, its arguments arrive as pieces of JSON text, and the step stops."""
+    # Events name a step by its index, which may have gaps and come back, so ``x-places`` maps it to a position
+    # in ``steps``. The last event repeats the interaction, often without its steps: then those that came stay.
     kind = event.get("event_type") or event.get("type")
     steps = body.setdefault("steps", [])
     body.setdefault("status", "in_progress")

@@ -144,14 +144,9 @@ def with_content(message: WireMessage) -> WireMessage:
     if content is None or isinstance(content, str):
         return message
     if not isinstance(content, list):
-        replacement: Any = (
-            [content]
-            if isinstance(content, dict) and content
-            else None
-            if is_empty(content)
-            else str(content)
-        )
-        return with_content({**message, "content": replacement})
+        if isinstance(content, dict) and content:
+            return with_content({**message, "content": [content]})
+        return {**message, "content": None if is_empty(content) else str(content)}
     kept_blocks = [
         block for block in content if member(block, "type") not in ("tool_use", "tool_result")
     ]
