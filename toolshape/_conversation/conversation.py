@@ -819,10 +819,12 @@ class Conversation:
                 a key that the conversation sets itself.
         """
         # Everything that can refuse the request comes before the conversation remembers that it was made:
-        # after an error, the next response still belongs to the request before.
+        # after an error, the next response still belongs to the request before. Only the output is remembered
+        # at once: a stored history may end with the call of an answer, which nothing else can name.
         if waiting := self._waiting_calls():
             problems = problems_of(waiting, f"messages[{len(self._messages) - 1}]")
             raise HistoryError(provider=get(provider).name, problems=problems)
+        self._wanted = output
         if text_calls is not None:
             provider = with_text_format(get(provider), text_calls)
         request = self.tools.request(
@@ -855,7 +857,7 @@ class Conversation:
             )
         if problems:
             raise HistoryError(provider=bound.provider.name, problems=problems)
-        self._asked, self._asked_since, self._wanted = (bound, model), True, output
+        self._asked, self._asked_since = (bound, model), True
         self._sent = {
             **{
                 name: sent_bound
