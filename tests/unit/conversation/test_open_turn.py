@@ -6,7 +6,7 @@ import pickle
 from datetime import timedelta
 
 import pytest
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 from responses import outcomes, response
 
 from toolshape import Conversation, Deny, HistoryError, Registry, TokenError, UsageError, tool
@@ -471,3 +471,21 @@ def test_a_scope_without_a_ledger_is_of_no_matter():
     tools, done = desk()
     tools.dispatch(ASKED, provider="openai", scope="chat 7, turn 1")
     assert done == [("mail", "ann")]
+
+
+class Counted(BaseModel):
+    n: int
+
+
+def test_an_output_that_a_refused_request_names_reads_the_call_at_the_end():
+    """A stored history may end with the call of an answer whose result was lost: nothing else can name its type."""
+    function = {"name": "Counted", "arguments": '{"n": 3}'}
+    call = {"id": "c1", "type": "function", "function": function}
+    chat = Conversation(Registry([]))
+    question = {"role": "user", "content": "How many?"}
+    answer = {"role": "assistant", "content": None, "tool_calls": [call]}
+    chat.read([question, answer], "groq")
+    with pytest.raises(HistoryError):
+        chat.request("groq", model="m", output=Counted)
+    results = chat.dispatch()
+    assert (results[0].text, results.output.value) == ("received", Counted(n=3))
