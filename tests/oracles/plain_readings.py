@@ -168,10 +168,13 @@ class Readings:
             "rest" in value and "rest" not in sent["properties"]
         ):
             return []
+        items = dict(zip(names, prefix, strict=True))
         value = {
             key: item
             for key, item in value.items()
-            if item is not None or not self.is_left_out(key)
+            if item is not None
+            or not self.is_left_out(key)
+            or (key in items and self.admits_meant(items[key], None))  # null is a value here
         }
         rest = value.get("rest", [])
         if not isinstance(rest, list):
