@@ -111,7 +111,7 @@ _STEPS = [
     {"type": "function_call", "id": "fc_2", "name": "two", "arguments": {}},
 ]
 _OPENAI_FORM = (
-    "openai", "azure", "deepseek", "groq", "xai", "openrouter", "together", "fireworks", "cerebras", "vllm", "llama-cpp",
+    "openai", "azure", "deepseek", "groq", "xai", "openrouter", "together", "fireworks", "cerebras", "vllm", "sglang", "llama-cpp", "lm-studio", "copilot",
     "moonshot",
 )  # fmt: skip
 _PLAIN = [

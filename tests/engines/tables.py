@@ -23,7 +23,7 @@ BEGIN = "## Engines by their matchers\n"
 INTRODUCTION = """
 The engines that servers put between a model and its answer, measured without a model: each matcher was walked over
 valid and invalid texts of each schema. "Leaks" are texts that break the schema and are let through, "narrow" are texts that
-fit and are refused; the order of keys is fixed in most of them. `vllm` follows xgrammar, which vLLM and SGLang use
+fit and are refused; the order of keys is fixed in most of them. `vllm` and `sglang` follow xgrammar, which they use
 unless their operator chooses another; the answers of `huggingface` follow outlines-core, which text-generation-inference
 uses. What an engine keeps is sent; what it refuses or does not keep moves to the description, and is validated after the call.
 Schemas that all of them accept and keep are left out.

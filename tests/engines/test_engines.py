@@ -17,7 +17,7 @@ from toolshape._schema.values import copy_json
 from toolshape._schema.walk import compose
 
 REASON = "the engine is not installed: nox -s engines"
-FOLLOWS = {"vllm": "xgrammar", "huggingface": "outlines-core"}
+FOLLOWS = {"vllm": "xgrammar", "sglang": "xgrammar", "huggingface": "outlines-core"}
 # What the days of a month are is no part of their grammars, nor the length of a host's name.
 SUBTLE = {
     "format date", "format date-time", "format + pattern", "format hostname", "format ipv4", "format + minLength",

@@ -106,6 +106,8 @@ _OTHER_NAMES: Mapping[str, str] = {
     "grok": '"xai"',
     "hf": '"huggingface"',
     "llamacpp": '"llama-cpp"',
+    "lmstudio": '"lm-studio"',
+    "github": '"copilot"',
     "kimi": '"moonshot"',
 }
 """Names that people write for a provider. They are not accepted: the error suggests the right name."""

@@ -120,7 +120,12 @@ def _compile_text(
 
     def validate(arguments: Any) -> Validated:
         if type(arguments) is not str:
-            return anything(arguments)
+            if type(arguments) is not dict:
+                return anything(arguments)
+            try:
+                return validate_json(to_json(arguments)), ()  # an object repeats no key
+            except Exception as error:
+                return slow_path(arguments, error)
         try:
             model = validate_json(arguments)
         except Exception as error:

@@ -92,10 +92,10 @@ def test_which_providers_are_sent_a_tool():
     """Those without a field, and those that refuse it beside tools or then call none; each with its evidence."""
     by_call = {name for name in ASKED if is_call(name) and ":" not in name}
     assert by_call == {
-        "cohere", "deepseek", "fireworks", "gemini", "gemini-openapi", "groq", "huggingface", "llama-cpp", "mistral", "ollama",
-        "vertex", "vllm",
+        "cohere", "copilot", "deepseek", "fireworks", "gemini", "gemini-openapi", "groq", "huggingface", "llama-cpp",
+        "lm-studio", "mistral", "ollama", "sglang", "vertex", "vllm",
     }  # fmt: skip
-    for name in by_call - {"deepseek"}:
+    for name in by_call - {"copilot", "deepseek"}:
         form = get(name).output
         assert form is not None
         assert form.not_beside_tools

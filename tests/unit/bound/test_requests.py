@@ -137,6 +137,11 @@ CHOICES = {
         ({"tool_choice": "REQUIRED"}, "b"),
         ({"tool_choice": "REQUIRED"}, "ac"),
     ],
+    "lm-studio": [
+        *(({"tool_choice": word}, "abc") for word in ("auto", "none", "required")),
+        ({"tool_choice": "required"}, "b"),
+        ({"tool_choice": "required"}, "ac"),
+    ],
     "ollama": [({}, "abc"), ({}, ""), None, None, None],
     "huggingface": [({}, "abc"), ({}, ""), None, None, None],
     "mcp": [({}, "abc"), None, None, None, None],

@@ -66,6 +66,7 @@ PROBES = (
     RequestProbe({"tool_choice": "auto"}, {"tools": [_ENTRY], "tool_choice": "auto"}),
     RequestProbe({"tools": [{"function": _ENTRY["function"]}]}, {"tools": [_ENTRY]}),
     RequestProbe(_with_choice("other"), _with_choice("probe")),
+    RequestProbe(_with_choice("probe"), {"tools": [_ENTRY], "tool_choice": "required"}),
     RequestProbe({"tools": [_ENTRY], "messages": _conversation()}, _CALLED),
     RequestProbe({"tools": [_ENTRY], "messages": _conversation(_NAMELESS)}, _CALLED),
     RequestProbe({"tools": [_ENTRY], "messages": _conversation(_UNWRITTEN)}, _CALLED),

@@ -89,6 +89,13 @@ def request_without_subsets(tools: list[JsonObject], choice: Choice) -> JsonObje
     return request(tools, choice)
 
 
+def request_with_words(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    """Write a request for servers that take only a word as the choice: if it names tools, send only these tools."""
+    if choice.names:
+        return _request_body(list(choice.chosen), "required", choice)
+    return request(tools, choice)
+
+
 def _function(name: str) -> JsonObject:
     return {"type": "function", "function": {"name": name}}
 

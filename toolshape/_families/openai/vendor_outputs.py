@@ -103,6 +103,7 @@ VLLM = replace(
     ),
     evidence="vLLM's structured outputs documentation, 2026-11-25",
 )
+SGLANG = replace(VLLM, evidence="SGLang's structured outputs documentation, 2026-11-28")
 HUGGINGFACE = replace(
     OUTPUT,
     schema=SchemaRules(
@@ -135,4 +136,9 @@ LLAMA_CPP = replace(
         None,
     ),
     evidence="the server's documentation of response_format, 2026-11-25",
+)
+LM_STUDIO = replace(
+    LLAMA_CPP,
+    # Only Chat Completions take the schema, not Responses: lmstudio-ai/lmstudio-bug-tracker#2403, 2026-09.
+    evidence="LM Studio's structured output documentation, 2026-11-28",
 )

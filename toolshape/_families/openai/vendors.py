@@ -4,7 +4,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from toolshape._families.openai import OLDER, OPENAI, engines, llama_cpp, messages, probes
+from toolshape._families.openai import (
+    OLDER,
+    OPENAI,
+    engines,
+    llama_cpp,
+    messages,
+    probes,
+    split_turns,
+)
 from toolshape._families.openai import schema as openai_schema
 from toolshape._families.openai import vendor_outputs as outputs
 from toolshape._families.openai.server import (
@@ -259,6 +267,21 @@ OPENROUTER = replace(
         needs="`tools` in every request of the conversation; `reasoning_details` are replayed",
     ),
 )
+# The models' makers set the limits, and GitHub documents none for clients of other makers.
+COPILOT = replace(
+    _NO_STRICT,
+    name="copilot",
+    output=None,
+    response=split_turns.RESPONSE,
+    server=replace(
+        VENDOR_SERVER,
+        address=None,
+        endpoint=_endpoint_for_openai_sdk(),
+    ),
+    facts=_NO_STRICT.facts._replace(
+        needs="the choices of a response are read as one message: a turn is spread over them"
+    ),
+)
 TOGETHER = replace(
     _NO_STRICT,
     name="together",
@@ -331,6 +354,21 @@ VLLM = replace(
         needs="`--enable-auto-tool-choice --tool-call-parser ...` on the server",
     ),
 )
+# SGLang's grammars are xgrammar's by default: docs.sglang.io, "Structured Outputs", read 2026-11-28.
+SGLANG = replace(
+    VLLM,
+    name="sglang",
+    output=outputs.SGLANG,
+    histories=messages.VENDOR_HISTORIES,
+    server=replace(
+        VENDOR_SERVER,
+        address=probes.address_of_chat("http://localhost:30000/v1"),
+        refuses=request_rules(
+            "sgl-project/sglang#28862, 2026-06", choice_has_tools("tool_choice"), chosen_tools_exist
+        ),
+    ),
+    facts=VLLM.facts._replace(needs="`--tool-call-parser ...` on the server"),
+)
 LLAMA_CPP = replace(
     _NO_STRICT,
     name="llama-cpp",
@@ -359,6 +397,38 @@ LLAMA_CPP = replace(
         needs="`--jinja` on the server; parallel calls are off unless `parallel=True` asks for them"
     ),
     server=replace(VENDOR_SERVER, address=probes.address_of_chat("http://localhost:8080/v1")),
+)
+
+
+def choice_is_word(request: RequestRead) -> Iterator[RequestFault]:
+    """Check that the choice is a word; no tool can be named."""
+    if isinstance(request.body.get("tool_choice"), dict):
+        message = "the choice must be none, auto or required: send only the tools to choose from"
+        yield RequestFault("tool_choice", "choice_is_word", message)
+
+
+# LM Studio runs llama.cpp (GGUF) or MLX; only the first keeps a schema by a grammar.
+LM_STUDIO = replace(
+    LLAMA_CPP,
+    name="lm-studio",
+    request=replace(LLAMA_CPP.request, keywords=openai_schema.request_with_words),
+    histories=messages.VENDOR_HISTORIES,
+    output=outputs.LM_STUDIO,
+    facts=_NO_STRICT.facts._replace(
+        needs="a choice names no tool: only the tools to choose from are sent"
+    ),
+    server=replace(
+        VENDOR_SERVER,
+        address=probes.address_of_chat("http://localhost:1234/v1"),
+        refuses=request_rules(
+            "earendil-works/pi#4266, 2026-05, and can1357/oh-my-pi#6925, 2026-07", choice_is_word
+        ),
+        wordings={
+            "choice_is_word": Wording(
+                "Invalid tool_choice type: 'object'. Supported string values: none, auto, required"
+            )
+        },
+    ),
 )
 # Moonshot refuses references: "not a valid moonshot flavored json schema ... $defs not found" (command-code#566).
 MOONSHOT = replace(
@@ -398,10 +468,13 @@ PROVIDERS = (
     GROQ,
     XAI,
     OPENROUTER,
+    COPILOT,
     TOGETHER,
     FIREWORKS,
     CEREBRAS,
     VLLM,
+    SGLANG,
     LLAMA_CPP,
+    LM_STUDIO,
     MOONSHOT,
 )
