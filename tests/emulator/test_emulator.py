@@ -4,37 +4,16 @@ The emulator is ``@copilotkit/aimock``, which speaks for the providers by fixtur
 held whole and streamed, with streams cut into pieces of any size; ``nox -s emulator`` installs it.
 """
 
-import contextlib
 import json
-import os
-import socket
-import subprocess
-import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
 import pytest
-from pydantic import BaseModel
+from emulated import CALLS, SAID, TOOLS, emulator
 
-from toolshape import Conversation, Registry, explain, tool
+from toolshape import Conversation, explain
 from toolshape._families import get
-
-HERE = Path(__file__).parent
-REASON = "the emulator is not installed: nox -s emulator"
-FIXTURES = json.loads((HERE / "fixtures.json").read_text(encoding="utf-8"))["fixtures"]
-CALLS = {
-    fixture["match"]["userMessage"]: [
-        (call["name"], call["arguments"]) for call in fixture["response"]["toolCalls"]
-    ]
-    for fixture in FIXTURES
-    if "toolCalls" in fixture["response"]
-}
-SAID = {
-    fixture["match"].get("userMessage", ""): fixture["response"].get("content", "")
-    for fixture in FIXTURES
-}
 
 
 class Wire(NamedTuple):
@@ -63,62 +42,10 @@ WIRES = {
 }  # fmt: skip
 
 
-class Trip(BaseModel):
-    to: str
-    stops: list[str]
-    price: float
-
-
-@tool
-def weather(city: str, days: int = 1) -> str:
-    """The weather of a city."""
-    return f"{days} sunny days in {city}"
-
-
-@tool
-def book(trip: Trip) -> str:
-    """Book a trip."""
-    return f"booked to {trip.to}"
-
-
-@tool
-def now() -> str:
-    """The time."""
-    return "12:30"
-
-
-TOOLS = Registry([weather, book, now])
-
-
 @pytest.fixture(scope="session", params=[1, 20, 4000], ids=lambda size: f"pieces of {size}")
 def address(request: Any) -> Iterator[str]:
-    """The address of the emulator, whose streams come in pieces of so many characters."""
-    script = os.environ.get("TOOLSHAPE_EMULATOR")
-    if not script:
-        pytest.skip(REASON)
-    with contextlib.closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    words = [
-        "--port",
-        str(port),
-        "--fixtures",
-        str(HERE / "fixtures.json"),
-        "--chunk-size",
-        str(request.param),
-    ]
-    process = subprocess.Popen(["node", script, *words, "--log-level", "silent"])
-    url, end = f"http://127.0.0.1:{port}", time.monotonic() + 30
-    while True:
-        with contextlib.suppress(httpx.TransportError):
-            httpx.get(f"{url}/health")
-            break
-        assert process.poll() is None
-        assert time.monotonic() < end
-        time.sleep(0.05)
-    yield url
-    process.terminate()
-    process.wait()
+    with emulator(request.param) as url:
+        yield url
 
 
 def body_of(provider: str, keywords: dict[str, Any]) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def _in_one_choice(event: JsonObject) -> JsonObject:
 
 
 def _is_further(choice: JsonObject) -> bool:
-    return choice.get("index", 0) != 0
+    return bool(choice.get("index", 0) != 0)
 
 
 def _in_first_choice(choice: JsonObject) -> JsonObject:
