@@ -25,7 +25,17 @@ SURFACES = {
     "writer": "openai",
     "xai-grpc (protobuf shown as JSON)": "xai:grpc",
 }
-VENDORS = ("mistral", "groq", "deepseek", "azure", "xai", "openrouter", "huggingface", "cerebras", "copilot")
+VENDORS = (
+    "mistral",
+    "groq",
+    "deepseek",
+    "azure",
+    "xai",
+    "openrouter",
+    "huggingface",
+    "cerebras",
+    "copilot",
+)
 TYPED = ("openai", "azure", "anthropic")
 MADE_UP = re.compile("[0-9a-z]{9}")
 

@@ -34,6 +34,7 @@ Each row is a difference between a tool's own schema and the schema that the pro
 these differences for your tools, each with its path. The severity is one of these:
 
 - `mapped_back`: the provider receives another form, and toolshape maps the arguments back in every call.
+- `enforced`: the provider's engine was measured to keep these constraints.
 - `not_enforced`: the provider does not enforce the constraint. The description states it, and toolshape checks it.
 - `lost`: the model can no longer write some values.
 """

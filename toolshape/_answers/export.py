@@ -7,7 +7,7 @@ from toolshape._records.calls import Finding, JsonObject, JsonSchema, Loss, Spec
 from toolshape._records.errors import ExportError, Problem
 from toolshape._schema.lens import Lens
 from toolshape._schema.values import copy_json
-from toolshape._tools.export import rewrite, to_wire
+from toolshape._tools.export import rewrite, strict_notes, to_wire
 
 
 class OutputSpec(NamedTuple):
@@ -64,8 +64,8 @@ def output_to_wire(provider: Provider, spec: OutputSpec, strict: Strictness) -> 
     if problems:
         raise _export_error(provider, spec, problems)
     notes: list[Loss | Finding] = [*hindrances]
-    if is_strict and rules.strict_needs:
-        notes.append(Finding(path="", rule="provider_needs", message=rules.strict_needs))
+    if is_strict:
+        notes += strict_notes(rules, lens.schema)
     name = spec.name if form.names is None else form.names.wire_name(spec.name) or "answer"
     if name != spec.name:
         notes.append(Loss(path="", keyword="name", kind="renamed", note=f"sent as {name!r}"))

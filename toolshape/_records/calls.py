@@ -159,6 +159,7 @@ class Finding(NamedTuple):
         "unchecked",
         "provider_needs",
         "not_strict",
+        "kept_by_engine",
         "bytes_as_text",
         "timeout_not_kept",
         "answered_by_tool",

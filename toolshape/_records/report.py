@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from toolshape._records.calls import Finding, JsonObject, Loss
 from toolshape._records.shown import escape_invisible
 
-Severity: TypeAlias = Literal["mapped_back", "not_enforced", "lost"]
+Severity: TypeAlias = Literal["mapped_back", "enforced", "not_enforced", "lost"]
 _SEVERITIES: dict[str, Severity] = {
     "renamed": "mapped_back",
     "reshaped": "mapped_back",
@@ -24,8 +24,9 @@ class Entry(NamedTuple):
     ``severity`` is one of:
 
     - ``mapped_back``: the wire form differs, and toolshape converts it back in every call;
+    - ``enforced``: the provider's engine was measured to keep these constraints (``kept_by_engine``);
     - ``not_enforced``: the provider does not enforce the constraint (at most, the model reads it), but toolshape
-      validates it. Every finding is ``not_enforced``;
+      validates it. Every other finding is ``not_enforced``;
     - ``lost``: a model can no longer send the value.
 
     ``rule`` is the schema keyword, or the name of the finding.
@@ -87,9 +88,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _entry(tool: str, difference: Loss | Finding) -> Entry:
     if isinstance(difference, Finding):
-        return Entry(
-            tool, difference.path, difference.rule, "finding", "not_enforced", difference.message
-        )
+        path, rule, message = difference
+        severity: Severity = "enforced" if rule == "kept_by_engine" else "not_enforced"
+        return Entry(tool, path, rule, "finding", severity, message)
     note = (
         f"{difference.note}; canonical and wire form may look alike"
         if difference.ambiguous

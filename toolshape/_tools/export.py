@@ -20,9 +20,10 @@ from toolshape._records.calls import (
 )
 from toolshape._records.errors import ExportError, Problem
 from toolshape._schema.checks import broken
+from toolshape._schema.keywords import keywords
 from toolshape._schema.lens import Lens, Pass, UnsupportedError
 from toolshape._schema.values import copy_json
-from toolshape._schema.walk import compose
+from toolshape._schema.walk import compose, nodes_of
 
 
 class WireTool(NamedTuple):
@@ -97,8 +98,8 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
     notes += _growth(provider, spec, lens.schema)
     name, name_notes = _sent_name(provider, spec)
     notes += name_notes
-    if is_strict and provider.schema.strict_needs:
-        notes.append(Finding(path="", rule="provider_needs", message=provider.schema.strict_needs))
+    if is_strict:
+        notes += strict_notes(provider.schema, lens.schema)
     wire_spec = spec._replace(name=name, description=description)
     lens, payload, entry_losses = _entry(provider, wire_spec, is_strict, lens)
     return WireTool(
@@ -109,6 +110,23 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
         lens=lens,
         notes=(*notes, *entry_losses),
     )
+
+
+def strict_notes(rules: SchemaRules, schema: JsonSchema) -> list[Loss | Finding]:
+    """Return what a report says of a schema that is sent in strict form: what it needs, and what is kept of it."""
+    notes: list[Loss | Finding] = []
+    if rules.strict_needs:
+        notes.append(Finding(path="", rule="provider_needs", message=rules.strict_needs))
+    found = {key for node, _ in nodes_of(schema) for key in node if key in _LIMITS}
+    if rules.engine and found:
+        named = ", ".join(sorted(found))
+        message = f"kept by the engine (measured): {named}; {rules.engine}"
+        notes.append(Finding(path="", rule="kept_by_engine", message=message))
+    return notes
+
+
+_LIMITS = frozenset(keywords("asserts", holds="value")) - {"required", "enum", "const", "type"}
+"""The keywords that engines differ about: bounds, patterns and formats."""
 
 
 def _sent_name(provider: Provider, spec: Spec) -> tuple[str, list[Loss]]:

@@ -591,3 +591,37 @@ def test_the_report_says_what_is_not_enforced():
         ("Line.qty", "required", "mapped_back"),
     }
     assert {entry.tool for entry in report} == {"Invoice"}
+
+
+class Bounded(BaseModel):
+    count: int = Field(ge=1, le=5)
+    code: str = Field(pattern="^[A-Z]{3}$")
+    plain: bool
+
+
+@pytest.mark.parametrize(
+    ("provider", "kept", "engine"),
+    [
+        ("vllm", "maximum, minimum, pattern", "xgrammar 0.2.8"),
+        ("sglang", "maximum, minimum, pattern", "xgrammar 0.2.8"),
+        ("llama-cpp", "maximum, minimum, pattern", "llama.cpp"),
+        ("ollama", "maximum, minimum, pattern", "llama.cpp"),
+        ("huggingface", "pattern", "outlines-core 0.2.14"),
+    ],
+)
+def test_a_report_says_what_the_engine_was_measured_to_keep(provider, kept, engine):
+    found = [
+        entry for entry in Output(Bounded).bind(provider).report() if entry.severity == "enforced"
+    ]
+    assert [(entry.rule, entry.kind) for entry in found] == [("kept_by_engine", "finding")]
+    assert f"(measured): {kept}; {engine}" in found[0].note
+
+
+@pytest.mark.parametrize("provider", ["openai", "mistral", "lm-studio"])
+def test_what_nobody_measured_is_not_said_to_be_kept(provider):
+    bound = Output(Bounded if provider != "lm-studio" else Plain).bind(provider)
+    assert "kept_by_engine" not in {entry.rule for entry in bound.report()}
+
+
+class Plain(BaseModel):
+    plain: bool

@@ -96,6 +96,7 @@ VLLM = replace(
         refuses_strict=cited(engines.XGRAMMAR, engines.patterns_of_xgrammar, is_refused=False),
         lenient=(*STRICT, *engines.KEPT_BY_XGRAMMAR),
         strict=(*STRICT, *engines.KEPT_BY_XGRAMMAR),
+        engine=engines.XGRAMMAR,
     ),
     is_always_strict=True,
     not_beside_tools=NotBesideTools(
@@ -109,6 +110,7 @@ HUGGINGFACE = replace(
     schema=SchemaRules(
         lenient=(*engines.FOR_OUTLINES, *STRICT, *engines.KEPT_BY_OUTLINES),
         strict=(*engines.FOR_OUTLINES, *STRICT, *engines.KEPT_BY_OUTLINES),
+        engine=engines.OUTLINES,
     ),
     is_always_strict=True,
     not_beside_tools=NotBesideTools(
@@ -125,6 +127,7 @@ GRAMMAR_RULES = SchemaRules(
     ),
     lenient=(*STRICT, *llama_cpp.KEPT_BY_GRAMMARS),
     strict=(*STRICT, *llama_cpp.KEPT_BY_GRAMMARS),
+    engine=llama_cpp.EVIDENCE,
 )
 """The form for servers with llama.cpp's grammars: what these keep is sent, and the rest is described."""
 LLAMA_CPP = replace(

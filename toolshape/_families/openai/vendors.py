@@ -332,6 +332,7 @@ VLLM = replace(
         ),
         lenient=(*VENDOR.schema.lenient, *engines.FOR_XGRAMMAR),
         strict=(*openai_schema.STRICT, *engines.KEPT_BY_XGRAMMAR),
+        engine=engines.XGRAMMAR,
     ),
     output=outputs.VLLM,
     # Source: "Multimodal Inputs" in vLLM's documentation, read 2026-11-23.

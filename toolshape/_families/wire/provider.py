@@ -209,6 +209,8 @@ class SchemaRules:
         strict_needs: What the user must add for strict tools, because toolshape cannot add it. The report states this
             need.
         budget: The limits on the strict tools of one request.
+        engine: The engine that constrains decoding here, its version and when it was measured what it keeps; the
+            rewrites then send only what it keeps. Empty if nobody measured it.
     """
 
     refuses: tuple[Cited, ...] = ()
@@ -218,6 +220,7 @@ class SchemaRules:
     is_strict_by_auto: bool = True
     strict_needs: str = ""
     budget: Budget | None = None
+    engine: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
