@@ -1,17 +1,26 @@
 """The library as an app uses it, with the SDKs of others, in front of a real server with a real model."""
 
+import asyncio
 import json
+import os
+import subprocess
+import sys
 import uuid
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
+from random import Random
 from typing import Annotated, Any, Literal
 
+import httpx
 import pytest
+from drawn_types import drawn_type
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 
 from toolshape import Conversation, Output, Registry, tool
+from toolshape._cli.rulebook.endpoint import CHECKS, behaviours, make_ask
+from toolshape.evals import Case, Expect, Model, Run, evaluate
 
 anthropic = pytest.importorskip("anthropic", reason="the real SDKs are asked: nox -s real_server")
 openai = pytest.importorskip("openai", reason="the real SDKs are asked: nox -s real_server")
@@ -180,24 +189,93 @@ TYPES: dict[str, Any] = {
 }  # fmt: skip
 
 
+def judged(url: str, name: str, answer_type: Any, most: int = 96) -> bool:
+    """Ask for an answer in a type; it fits what was sent, and what does not fit the type is in the report.
+
+    Returns whether it fits the type. An answer that was cut off is judged by nobody.
+    """
+    output: Output[Any] = Output(answer_type, name="answer")
+    bound, chat = output.bind("llama-cpp"), Conversation(Registry([]))
+    chat.user("Answer with any valid value.")
+    request = chat.request("llama-cpp", model="m", output=output)
+    response = ask(url, "llama-cpp", request, most=most)
+    answer = bound.read(response)
+    print(name, answer, answer.text[:60], answer.finish)
+    if answer.finish == "length":
+        return False
+    sent = request["response_format"]["json_schema"]["schema"]
+    Draft202012Validator(sent, format_checker=Draft202012Validator.FORMAT_CHECKER).validate(
+        json.loads(answer.text)
+    )
+    left_out = [entry for entry in bound.report() if entry.severity == "not_enforced"]
+    assert answer.ok or left_out, (name, answer.text, answer.error)
+    return answer.ok
+
+
 def test_an_answer_fits_its_type(serve, drawn):
     """Or the response says that it was cut off."""
     url, names = serve("plain"), list(TYPES)
-    fitting = 0
-    for at in drawn(len(names), 4):
-        output = Output(TYPES[names[at]], name="answer")
-        bound = output.bind("llama-cpp")
-        chat = Conversation(Registry([]))
-        chat.user("Answer with any valid value.")
-        request = chat.request("llama-cpp", model="m", output=output)
-        response = ask(url, "llama-cpp", request, most=96)
-        answer = bound.read(response)
-        print(names[at], answer, answer.text[:60], answer.finish)
-        if answer.finish == "length":
-            continue
-        sent = request["response_format"]["json_schema"]["schema"]
-        Draft202012Validator(sent).validate(json.loads(answer.text))
-        moved = list(bound.report())
-        assert answer.ok or moved, (names[at], answer.text, answer.error)
-        fitting += answer.ok
-    print(fitting, "fit")
+    fitting = [judged(url, names[at], TYPES[names[at]]) for at in drawn(len(names), 4)]
+    print(sum(fitting), "fit of", len(fitting))
+
+
+def test_an_answer_fits_a_type_that_was_drawn(serve, drawn):
+    """Two hundred types by hand, ten in CI: each as the seed and its number make it."""
+    url, seed = serve("plain"), os.environ.get("TOOLSHAPE_SEED", "0")
+    fitting = []
+    for number in drawn(200, 10):
+        answer_type = drawn_type(Random(f"{seed} {number}"))
+        fitting.append(judged(url, f"{number}: {answer_type}", answer_type, most=160))
+    print(sum(fitting), "fit of", len(fitting))
+
+
+def test_an_evaluation_of_two_models(serve, tmp_path):
+    """Two templates are two models: each trial is judged, their page shows both, and the lines hold the run."""
+    cases = [
+        Case(city, f"What is the weather in {city} for {days} days?", [Expect(weather, city=city, days=days)])
+        for city, days in (("Rome", 2), ("Oslo", 5))
+    ]  # fmt: skip
+    verdicts: list[Any] = []
+    for text_format in ("hermes", "llama3_json"):  # one server at a time
+        url = serve(text_format)
+
+        def send(request: Any, messages: Any, url: str = url) -> Any:
+            return ask(url, "llama-cpp", {**request, "model": "m", "messages": messages})
+
+        model = Model(f"llama-cpp+{text_format}", send)
+        run = asyncio.run(evaluate(TOOLS, cases, {text_format: model}, trials=2, limit=1))
+        verdicts += run.verdicts
+    both = Run(verdicts=tuple(verdicts))
+    print(both)
+    assert len(verdicts) == 8
+    assert {verdict.label for verdict in verdicts if verdict.error} <= {"failed"}
+    assert not any("toolshape" in str(verdict.error) for verdict in verdicts)
+    assert Run.from_json_lines(both.to_json_lines()) == both
+    page = both.to_html()
+    assert "hermes" in page
+    assert "llama3_json" in page
+
+
+def test_what_verify_asks_is_answered(serve):
+    """Each behaviour is judged over answers of a few tokens; what is refuted is the server's, or its model's."""
+    url = serve("hermes")
+    with httpx.Client() as client:
+        ask_whole = make_ask(f"{url}/v1", "", client, 120)
+        found = list(behaviours("m", lambda body: ask_whole({**body, "max_tokens": 32})))
+    print(*found, sep="\n")
+    assert [behaviour.name for behaviour in found] == list(CHECKS)
+    assert "unknown" not in {behaviour.outcome for behaviour in found}
+
+
+def test_verify_asks_the_server(serve, tmp_path):
+    """The command, with answers as long as it asks for them: five minutes, so by hand alone."""
+    if os.environ.get("TOOLSHAPE_REAL_SERVER") != "all":
+        pytest.skip("nox -s real_server -- all")
+    url, table = serve("hermes"), tmp_path / "table.jsonl"
+    words = ["verify", "--endpoint", f"{url}/v1", "--model", "m", "--json", str(table)]
+    command = [sys.executable, "-m", "toolshape", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1200)
+    print(done.stdout)
+    assert done.returncode in (0, 1), done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(list(map(json.loads, table.read_text().splitlines()))) == len(CHECKS)
