@@ -20,13 +20,18 @@ def definition_name(reference: str) -> str:
     return reference.rpartition("/")[2]
 
 
-def mentions(node: Any, keyword: str) -> bool:
-    """Whether a keyword occurs anywhere in a schema; a field or a value with this name counts too."""
-    if isinstance(node, list):
-        return any(mentions(inner, keyword) for inner in node)
-    return isinstance(node, dict) and (
-        keyword in node or any(mentions(inner, keyword) for inner in node.values())
-    )
+def mentions(node: Any, *words: str) -> bool:
+    """Whether one of these keywords occurs anywhere in a schema; a field or a value with this name counts too."""
+    pending = [node]
+    while pending:
+        inner = pending.pop()
+        if isinstance(inner, dict):
+            if any(word in inner for word in words):
+                return True
+            pending += inner.values()
+        elif isinstance(inner, list):
+            pending += inner
+    return False
 
 
 def references(node: Any) -> set[str]:

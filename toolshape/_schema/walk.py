@@ -60,19 +60,28 @@ def compose(passes: Iterable[Pass]) -> Pass:
     """Combine passes into a single pass, which runs them in order and then removes unused definitions."""
     steps = tuple(passes)
 
+    # Marks keep the path of a node through passes that move it. Most schemas are changed by no pass, and to
+    # mark one, copy it and remove the marks costs more than to ask all passes. So a schema is marked when
+    # the first pass is about to change it. Definitions move to the end as they are marked, so a schema that
+    # has some is marked at once.
     def apply(schema: JsonSchema) -> Lens:
         backs: list[Arrow] = []
         outs: list[Arrow] = []
         losses: list[Loss] = []
         drops: set[Any] | None = set()
         nodes: list[_NodeAt] | None = None
-        if len(steps) > 1:
+        may_mark = len(steps) > 1
+        if may_mark and "$defs" in schema:
             schema, nodes = _mark(schema)
+            may_mark = False
         for step in steps:
             if isinstance(step, _Everywhere) and not step.constraints:
                 nodes = nodes_of(schema) if nodes is None else nodes
                 if not step.changes(nodes):
                     continue
+            if may_mark and step(schema).schema != schema:
+                schema, nodes = _mark(schema)
+                may_mark = False
             lens = step(schema)
             nodes = nodes if lens.schema is schema else None
             schema = lens.schema
@@ -83,7 +92,7 @@ def compose(passes: Iterable[Pass]) -> Pass:
             if lens.out is not None:
                 outs.append(lens.out)
         if len(steps) > 1:
-            schema = remove_marks(schema)
+            schema = copy_json(schema) if may_mark else remove_marks(schema)
         return Lens(
             schema=prune(schema),
             back=chain_arrows(backs),

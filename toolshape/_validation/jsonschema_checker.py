@@ -61,7 +61,7 @@ def schema_problems(schema: JsonSchema) -> list[Problem]:
 def unchecked_findings(schema: JsonSchema, searches: Searches) -> tuple[Finding, ...]:
     """Return a finding for each constraint that is sent but not checked, or checked only in short texts."""
     findings: list[Finding] = []
-    for node, at in nodes_of(schema, constraints=True):
+    for node, at in nodes_of(schema, constraints=True) if searches.are_any else ():
         for pattern in _all_patterns(node):
             longest = node.get("maxLength") if pattern in _patterns(node) else LONGEST_KEY
             if message := what_is_unchecked(pattern, searches.of(pattern), longest):
@@ -147,7 +147,7 @@ def compile_validation(
     places = Places(schema, validator, switched, searches)
     standard = _Standard(
         StandardValidator(checkable_schema),
-        any(mentions(checkable_schema, keyword) for keyword in _INVERTING),
+        mentions(checkable_schema, *_INVERTING),
     )
     check = functools.partial(_check, validator, standard, searches, known, never)
     checker = Checker(check, places, of_node=places.of_node)
@@ -184,6 +184,8 @@ def compile_validation(
 
 def make_checkable(schema: JsonSchema, searches: Searches) -> JsonSchema:
     """Return the schema without the parts that cannot be checked in bounded time."""
+    if not searches.are_any:
+        return schema
     drop_unsure = functools.partial(_drop_unsure, searches)
     make_node_checkable = functools.partial(_make_node_checkable, searches)
     reliable_schema = everywhere(drop_unsure, constraints=True)(schema).schema

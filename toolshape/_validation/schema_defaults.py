@@ -6,8 +6,9 @@ and ``allOf`` are followed, a union is entered where exactly one branch admits t
 in is not filled in again (``{"default": {}}`` of a recursive field would have no end).
 """
 
+import functools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from toolshape._records.calls import JsonSchema
@@ -108,13 +109,18 @@ class Defaults:
     def __init__(self, schema: JsonSchema, searches: Searches) -> None:
         self.resolve = resolver(schema)
         self.searches = searches
-        checkable_schema = make_checkable(schema, searches)
-        self.definitions = checkable_schema.get("$defs", {})
-        self.validator = StandardValidator(checkable_schema)
         # Both by the ``id()`` of a node, which is a part of the schema, and so stays alive.
         self.known: dict[int, Filled | None] = {}
         self.validators: dict[int, Any] = {}
         self.schema = schema  # keeps the nodes alive
+
+    @functools.cached_property
+    def checkable(self) -> JsonSchema:
+        return make_checkable(self.schema, self.searches)
+
+    @functools.cached_property
+    def validator(self) -> Any:
+        return StandardValidator(self.checkable)
 
     def of_field(self, node: Any) -> Filled | None:
         """Return the default of a field that is left out."""
@@ -136,13 +142,30 @@ class Defaults:
 
     def admits(self, node: Any, value: Any) -> bool:
         """Whether a part of the schema admits a value; toolshape reads ``3.0`` as an integer, as JSON Schema does."""
+        if _is_of_plain_type(node, value):
+            return True
         if id(node) not in self.validators:
             part = node
             if isinstance(node, dict):
-                part = {**make_checkable(node, self.searches), "$defs": self.definitions}
+                definitions = self.checkable.get("$defs", {})
+                part = {**make_checkable(node, self.searches), "$defs": definitions}
             self.validators[id(node)] = self.validator.evolve(schema=part)
         with checking(self.searches):
             return bool(self.validators[id(node)].is_valid(value))
+
+
+def _is_of_plain_type(node: Any, value: Any) -> bool:
+    """Whether a node says no more of its values than a type, and this value is of that type, as most defaults are."""
+    if not isinstance(node, dict) or not node.keys() <= _SAYS_A_TYPE:
+        return False
+    kind = node.get("type")
+    if kind == "number" and type(value) is int:
+        return True
+    return isinstance(kind, str) and _PLAIN_TYPES.get(type(value)) == kind
+
+
+_SAYS_A_TYPE = frozenset({"type", "default", "description", "title", "examples"})
+_PLAIN_TYPES: Mapping[type, str] = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
 class _Fill:

@@ -212,7 +212,7 @@ def bundle(schema: JsonSchema, documents: Documents | None = None) -> Bundle:
         UnsupportedError: The bundled schema has too many nodes.
     """
     is_old = _dialect_of(schema, DRAFT202012) is DRAFT3
-    if not is_old and not any(mentions(schema, keyword) for keyword in _REFERENCES):
+    if not is_old and not mentions(schema, *_REFERENCES):
         return Bundle(schema=schema)  # as most definitions are
     return _Bundler(copy_json(schema), documents or Documents({})).bundled()
 

@@ -56,10 +56,14 @@ _INNER = ("function", "toolSpec")
 
 def entries(given: Any) -> Iterator[Any]:
     """Yield every definition in a list, a request or a nested list of tools; yield a single definition itself."""
-    given = _parse_json(given)
+    yield from _entries_in(_parse_json(given))
+
+
+def _entries_in(given: Any) -> Iterator[Any]:
+    """Yield every definition in JSON data, in which a definition may also stand as JSON text."""
     if isinstance(given, list):
         for item in given:
-            yield from entries(item)
+            yield from _entries_in(_parse_json(item) if isinstance(item, (str, bytes)) else item)
         return
     if not isinstance(given, dict):
         message = f"{type(given).__name__} is not a definition"
@@ -68,11 +72,11 @@ def entries(given: Any) -> Iterator[Any]:
         if isinstance(given.get(wrapper), dict) and not any(
             isinstance(given.get(key), list) for key in _LISTS
         ):
-            yield from entries(given[wrapper])
+            yield from _entries_in(given[wrapper])
             return
     holder = next((key for key in _LISTS if isinstance(given.get(key), list)), None)
     if holder is not None:
-        yield from entries(given[holder])
+        yield from _entries_in(given[holder])
     elif "cachePoint" not in given:
         yield given
 
@@ -133,13 +137,14 @@ def _require_few_values(given: Any) -> None:
     Raises:
         ForeignError: There are too many values.
     """
-    pending, count = [given], 0
+    pending: list[Any] = [[given]]
+    count = 1
     while pending:
         value = pending.pop()
-        count += 1
-        if isinstance(value, (dict, list)):
-            pending.extend(value.values() if isinstance(value, dict) else value)
-        if count + len(pending) > _MOST_VALUES:
+        count += len(value)
+        inner = value.values() if isinstance(value, dict) else value
+        pending += [each for each in inner if isinstance(each, (dict, list))]
+        if count > _MOST_VALUES:
             message = f"more than {_MOST_VALUES:,} values: split the definition"
             raise ForeignError("a definition", Problem(path="", rule="too_large", message=message))
 

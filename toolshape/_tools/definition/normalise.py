@@ -16,29 +16,13 @@ from toolshape._schema.secrets import without_secret_defaults
 from toolshape._schema.union_branches import fits
 from toolshape._schema.values import copy_json
 from toolshape._schema.walk import everywhere
+from toolshape._tools.definition.settled import TYPE_NAMES, settled
 
 if TYPE_CHECKING:
     from toolshape._tools.definition.bundle import Documents
 
 SCHEMA_WORDS = frozenset({"type", "properties", "$ref", *UNIONS, "$schema"})
 
-_TYPES: Mapping[str, str] = {
-    **dict.fromkeys(("object", "dict", "dictionary", "map", "hashmap", "struct"), "object"),
-    **dict.fromkeys(("array", "list", "tuple", "set", "arraylist"), "array"),
-    **dict.fromkeys(("string", "str", "char", "text"), "string"),
-    **dict.fromkeys(("number", "float", "double", "decimal"), "number"),
-    **dict.fromkeys(("integer", "int", "long", "short", "byte", "bigint"), "integer"),
-    **dict.fromkeys(("boolean", "bool"), "boolean"),
-    "null": "null",
-    # Gemini's gRPC form uses the numbers of the enum google.ai.generativelanguage.v1beta.Type
-    **dict(
-        zip(
-            "1234567",
-            ("string", "number", "integer", "boolean", "array", "object", "null"),
-            strict=True,
-        )
-    ),
-}
 _ANY = frozenset({"any", "", "enum", "none", "0", "type_unspecified"})
 # The siblings of a reference that also constrain the value; annotations beside a reference do not change its meaning.
 _REFERENCES = frozenset(keywords("applies", holds="value", draft="any"))
@@ -129,6 +113,15 @@ class SchemaReader:
 
     def canonical(self, schema: JsonSchema) -> JsonSchema:
         """Return the schema in draft 2020-12."""
+        plain = settled(schema)
+        if plain is None:
+            return self.rewritten(schema)
+        canonical, findings = plain
+        self.findings += findings
+        return without_secret_defaults(canonical)
+
+    def rewritten(self, schema: JsonSchema) -> JsonSchema:
+        """Return any schema in draft 2020-12, by the rules below."""
         from toolshape._tools.definition.bundle import BundleError, bundle  # noqa: PLC0415 - it needs an extra
 
         try:
@@ -145,7 +138,7 @@ class SchemaReader:
         self.definitions = {}
         canonical = self.typed(self.inner(self.root, ""))
         # These keywords may refer to any definition. Inside them, an implied type would change which values are valid.
-        if not any(mentions(self.root, keyword) for keyword in ("not", "if", "contains", "oneOf")):
+        if not mentions(self.root, "not", "if", "contains", "oneOf"):
             self.definitions = {
                 name: self.typed(node, name) for name, node in self.definitions.items()
             }
@@ -371,13 +364,13 @@ class SchemaReader:
         key = str(name).lower()
         if key in _ANY:
             return None
-        if key not in _TYPES:
+        if key not in TYPE_NAMES:
             message = f"{name!r} is not a JSON Schema type: use string, number, integer, boolean, array, object or null"
             self.problem(at, "type", message)
             return None
-        if key != _TYPES[key]:
-            self.note(at, f"{name!r} is read as {_TYPES[key]}")
-        return _TYPES[key]
+        if key != TYPE_NAMES[key]:
+            self.note(at, f"{name!r} is read as {TYPE_NAMES[key]}")
+        return TYPE_NAMES[key]
 
     def older(self, node: JsonSchema, at: Place) -> None:
         """Rewrite keywords of older drafts: boolean exclusive bounds, ``divisibleBy``, ``dependencies``."""
