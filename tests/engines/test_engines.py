@@ -10,8 +10,10 @@ import pytest
 from judging import apart, judge
 from matchers import ENGINES
 from schemas_and_texts import CASES, Case, texts
+from shared import corpus
 from tables import PAGE, kept, section
 
+from toolshape import Registry
 from toolshape._families import get
 from toolshape._schema.values import copy_json
 from toolshape._schema.walk import compose
@@ -78,3 +80,27 @@ def test_an_engine_keeps_what_its_server_is_sent(provider):
         found = apart(partial(judge, compile_schema, sent(provider, CASES[name])))
         assert found.accepted, (name, found)
         assert found.kept is not False or name in SUBTLE, (name, found)
+
+
+def real_schemas() -> list[tuple[str, Any]]:
+    rows = corpus("tool_definitions.jsonl")
+    return [(row["id"], row["schema"]) for row in rows if len(json.dumps(row["schema"])) < 6_000]
+
+
+@pytest.mark.parametrize("provider", FOLLOWS)
+def test_an_engine_accepts_what_is_sent_of_real_definitions(provider):
+    """The parameters of published tools as the schema of an answer, in the form that is sent: none is refused."""
+    compile_schema = compiler(FOLLOWS[provider])
+    schemas = dict(real_schemas())
+    many = len(schemas) if os.environ.get("TOOLSHAPE_ENGINES") == "all" else 60
+    random = Random(os.environ.get("TOOLSHAPE_SEED", "0"))
+    refused = {}
+    for name in sorted(random.sample(sorted(schemas), many)):
+        tools = Registry()
+        tools.add_definitions([{"name": "f", "description": "F.", "parameters": schemas[name]}])
+        canonical = tools["f"].input_schema
+        lens = compose(get(provider).output.schema.strict)(canonical)
+        found = apart(partial(judge, compile_schema, Case(lens.schema, [])))
+        if not found.accepted:
+            refused[name] = found.note
+    assert not refused
