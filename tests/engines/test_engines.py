@@ -13,7 +13,7 @@ from schemas_and_texts import CASES, Case, texts
 from shared import corpus
 from tables import PAGE, kept, section
 
-from toolshape import Registry
+from toolshape import DefinitionError, Registry
 from toolshape._families import get
 from toolshape._schema.values import copy_json
 from toolshape._schema.walk import compose
@@ -97,7 +97,10 @@ def test_an_engine_accepts_what_is_sent_of_real_definitions(provider):
     refused = {}
     for name in sorted(random.sample(sorted(schemas), many)):
         tools = Registry()
-        tools.add_definitions([{"name": "f", "description": "F.", "parameters": schemas[name]}])
+        try:
+            tools.add_definitions([{"name": "f", "description": "F.", "parameters": schemas[name]}])
+        except DefinitionError:
+            continue
         canonical = tools["f"].input_schema
         lens = compose(get(provider).output.schema.strict)(canonical)
         found = apart(partial(judge, compile_schema, Case(lens.schema, [])))

@@ -9,6 +9,9 @@ from pydantic_core import from_json
 from toolshape._families.wire.content import answer_text
 from toolshape._families.wire.provider import AnswerText, Provider
 from toolshape._function.calling.failures import validation_error
+from toolshape._function.core_schema.key_count import compile_key_count
+from toolshape._function.core_schema.nodes import definitions_of
+from toolshape._function.core_schema.two import compile_validator, full_schema, with_definitions
 from toolshape._function.model import FunctionDefinition
 from toolshape._plan.results import Answer, Results, wire_calls
 from toolshape._records.calls import Coercion, WireCall, WireMessage
@@ -20,7 +23,7 @@ from toolshape._schema.values import UnreadableError
 from toolshape._validation.fast_path import compile_model_validation
 from toolshape._validation.json_text import parse_json
 from toolshape._validation.masking import masked_coercions
-from toolshape._validation.model_traits import traits_of
+from toolshape._validation.model_traits import ModelTraits, traits_of
 from toolshape._validation.settings import Validated, ValidationSettings
 
 if TYPE_CHECKING:
@@ -58,11 +61,14 @@ def compile_answer_reading(
     """
     name = definition.name
     back = lens.back if is_wrapped else in_object({FIELD: lens.back})
-    validate = compile_model_validation(
-        traits_of(definition), ValidationSettings(name, rules, back, lens.drops)
-    )
+    traits = traits_of(definition)
+    validate = compile_model_validation(traits, ValidationSettings(name, rules, back, lens.drops))
+
+    read_model = None if is_wrapped or lens.back else _compile_model_reading(traits)
 
     def read_text(text: str, is_cut: bool) -> Validated:
+        if read_model is not None and (found := read_model(text)) is not None:
+            return found, ()
         try:
             model, coercions = validate(text if is_wrapped else f'{{"{FIELD}":{text}}}')
         except BaseException as error:
@@ -82,6 +88,37 @@ def compile_answer_reading(
         return read_text("" if given is None else json.dumps(given, default=str), is_cut)
 
     return read
+
+
+def _compile_model_reading(traits: ModelTraits) -> Callable[[Any], Any] | None:
+    """Return a function that reads valid JSON as a pydantic model, without the object around the answer.
+
+    It returns ``None`` for whatever is not valid at once or may repeat a key: the caller then validates
+    all of it again, and finds out what is wrong. It is there for plain models alone, whose instances
+    show how many keys they were read from.
+    """
+    is_special = traits.has_decimals or traits.deepest is not None or traits.unions_recur
+    if is_special or traits.reserved or traits.validators.runs_code:
+        return None
+    core: Any = traits.model.__pydantic_core_schema__
+    around = core["schema"] if core["type"] == "definitions" else core
+    node = around["schema"]["fields"][FIELD]["schema"]
+    if node["type"] != "model":
+        return None
+    alone = with_definitions(node, definitions_of(core))
+    count_keys = compile_key_count(alone)
+    if count_keys is None:
+        return None
+    validate_json = compile_validator(full_schema(alone)).validate_json
+
+    def read_model(text: Any) -> Any:
+        try:
+            model = validate_json(text)
+        except Exception:
+            return None
+        return model if text.count(":") == count_keys(model) else None
+
+    return read_model
 
 
 def _retry_wrapped(

@@ -10,7 +10,7 @@ from toolshape._families.openai.schema import NAMES
 from toolshape._families.wire.content import visible_text
 from toolshape._families.wire.provider import AnswerText, OutputForm, OutputSchema, SentOutput
 from toolshape._families.wire.server_json import as_object
-from toolshape._records.calls import JsonObject, WireMessage
+from toolshape._records.calls import JsonObject, WireMessage, new_record
 
 
 def keywords(output: OutputSchema) -> JsonObject:
@@ -31,7 +31,9 @@ def answer(assistant: Sequence[WireMessage]) -> AnswerText:
     """Return the text of the last message, and the text of its refusal if there is one."""
     if not assistant:
         return AnswerText("")
-    refusal = assistant[-1].get("refusal")
+    refusal, content = assistant[-1].get("refusal"), assistant[-1].get("content")
+    if type(content) is str and refusal is None:  # nearly every answer
+        return new_record(AnswerText, (content, ""))
     return AnswerText(visible_text(assistant[-1]), refusal if isinstance(refusal, str) else "")
 
 
