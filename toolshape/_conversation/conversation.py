@@ -71,6 +71,7 @@ from toolshape.messages import (
     ProviderPart,
     ReasoningPart,
     Repair,
+    Role,
     TextPart,
     ToolCallPart,
     calls_in,
@@ -256,6 +257,11 @@ class Conversation:
                 raw_message = _marked(raw_message, self.tools)
             self._messages.append(_with_path(raw_message, len(self._messages)))
 
+    def _append_new(self, role: Role, parts: tuple[MessagePart, ...]) -> None:
+        """Append a message of the app, with its place from the beginning: to set it later costs another record."""
+        path = f"messages[{len(self._messages)}]"
+        self._messages.append(Message(role=role, parts=parts, path=path))
+
     def system(self, text: str) -> None:
         """Append a system prompt. Each request puts the prompt where the provider expects it.
 
@@ -263,7 +269,7 @@ class Conversation:
             UsageError: The turn is open.
         """
         self._refuse_open("system")
-        self._append([Message(role="system", parts=(TextPart(text=text),))])
+        self._append_new("system", (TextPart(text=text),))
 
     def user(self, *content: str | Text | Image | File) -> None:
         """Append a user message with text, images and files.
@@ -274,7 +280,7 @@ class Conversation:
         if not content:
             raise UsageError("a user message needs content: text, an image or a file")
         self._refuse_open("user")
-        self._append([Message(role="user", parts=tuple(_make_part(item) for item in content))])
+        self._append_new("user", tuple(_make_part(item) for item in content))
 
     def read(self, messages: Any, provider: AnyProvider, *, model: str | None = None) -> None:
         """Append stored messages of a provider.
@@ -382,10 +388,10 @@ class Conversation:
 
     def _append_results(self, results: Results) -> None:
         if len(results):
-            self._append([Message(role="tool", parts=tuple(map(result_part_of, results)))])
+            self._append_new("tool", tuple(map(result_part_of, results)))
         answer = peek_answer(results)
         if answer is not None and answer.feedback:
-            self._append([Message(role="user", parts=(TextPart(text=str(answer.error)),))])
+            self._append_new("user", (TextPart(text=str(answer.error)),))
 
     def _waiting_calls(self) -> list[str]:
         """Return the names and ids of the calls that have no result yet."""
@@ -1377,6 +1383,8 @@ def _merge(first: JsonObject, second: JsonObject, path: str = "") -> JsonObject:
         UsageError: Both objects have a value for the same key.
     """
     merged = dict(first)
+    if not second:
+        return merged
     spellings = {
         key.replace("_", "").lower(): key for key in merged
     }  # Gemini's SDK takes snake_case and camelCase

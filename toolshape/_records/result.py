@@ -216,10 +216,14 @@ def make_sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:
 def is_json(messages: Sequence[WireMessage]) -> bool:
     """Return whether every client can send the messages as they are; some clients also send bytes, which are no JSON."""
     try:
-        json.dumps(messages, ensure_ascii=False, allow_nan=False).encode()
+        _encode_strictly(messages).encode()
     except (TypeError, ValueError, RecursionError):
         return False
     return True
+
+
+# One encoder, because ``json.dumps`` makes one for each text.
+_encode_strictly = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def _replace_unsendable(node: Any) -> Any:

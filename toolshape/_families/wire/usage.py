@@ -8,6 +8,8 @@ from toolshape._records.result import Usage
 
 def count_at(node: Any, *places: str) -> int | None:
     """Return the first whole number at one of these places, for example ``"details.cached_tokens"``."""
+    if node is None:
+        return None
     for place in places:
         found = node
         for name in place.split("."):
