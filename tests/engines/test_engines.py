@@ -94,7 +94,7 @@ def test_an_engine_accepts_what_is_sent_of_real_definitions(provider):
     schemas = dict(real_schemas())
     many = len(schemas) if os.environ.get("TOOLSHAPE_ENGINES") == "all" else 60
     random = Random(os.environ.get("TOOLSHAPE_SEED", "0"))
-    refused = {}
+    refused, slow = {}, []
     for name in sorted(random.sample(sorted(schemas), many)):
         tools = Registry()
         try:
@@ -104,6 +104,12 @@ def test_an_engine_accepts_what_is_sent_of_real_definitions(provider):
         canonical = tools["f"].input_schema
         lens = compose(get(provider).output.schema.strict)(canonical)
         found = apart(partial(judge, compile_schema, Case(lens.schema, [])))
-        if not found.accepted:
+        if "took longer" in found.note:
+            slow.append(name)
+        elif not found.accepted:
             refused[name] = found.note
+    print(len(slow), "took too long of", many, slow)
     assert not refused
+    assert (
+        len(slow) <= many // 50
+    )  # an automaton of the engine's, of a schema that others take at once

@@ -1,5 +1,6 @@
 """Helps the families to read the token counts of a response, from JSON or from an SDK's object."""
 
+import functools
 from typing import Any
 
 from toolshape._families.wire.bodies import member
@@ -10,10 +11,12 @@ def count_at(node: Any, *places: str) -> int | None:
     """Return the first whole number at one of these places, for example ``"details.cached_tokens"``."""
     if node is None:
         return None
+    is_object = type(node) is dict
     for place in places:
-        found = node
-        for name in place.split("."):
-            found = member(found, name)
+        if is_object and "." not in place:
+            found = node.get(place)
+        else:
+            found = functools.reduce(member, place.split("."), node)
         if isinstance(found, int) and not isinstance(found, bool):
             return found
     return None
