@@ -193,7 +193,9 @@ def _describe_surroundings(text: str) -> str:
     if before.startswith("```"):
         return "it is in a code fence"
     # The description does not quote this text, because it may contain the value of a secret field.
-    return "there is text before it" if before else "there is text after it" if after else ""
+    if before:
+        return "there is text before it"
+    return "there is text after it" if after else ""
 
 
 _PREFIX = f"{FIELD}."

@@ -198,11 +198,10 @@ def record_output(
     full_schema = definition.schema
     root = resolver(full_schema)(full_schema["properties"][FIELD])
     is_wrapped = not _is_object(root)
-    schema = (
-        full_schema
-        if is_wrapped
-        else prune({**root, **({"$defs": full_schema["$defs"]} if "$defs" in full_schema else {})})
-    )
+    schema = full_schema
+    if not is_wrapped:
+        definitions = {"$defs": full_schema["$defs"]} if "$defs" in full_schema else {}
+        schema = prune({**root, **definitions})
     full_description = str(root.get("description", "")) if description is None else description
     return OutputRecord(
         kind=kind,

@@ -10,6 +10,7 @@ from toolshape._answers.output import findings_of
 from toolshape._bound import compatibility
 from toolshape._bound.registry import without_strict
 from toolshape._families import available, get
+from toolshape._families.wire.provider import Limit
 from toolshape._records.calls import Strictness
 from toolshape._records.errors import ToolshapeError
 from toolshape._records.result import Result
@@ -136,12 +137,8 @@ def providers(as_json: bool) -> None:
                     "name": provider.name,
                     "family": provider.family,
                     "strict": provider.schema.strict is not None,
-                    "most_tools": None
-                    if provider.request.most_tools is None
-                    else provider.request.most_tools.most,
-                    "description_limit": None
-                    if provider.request.longest_description is None
-                    else provider.request.longest_description.most,
+                    "most_tools": _most(provider.request.most_tools, None),
+                    "description_limit": _most(provider.request.longest_description, None),
                 }
                 for provider in known_providers
             ]
@@ -152,7 +149,7 @@ def providers(as_json: bool) -> None:
             provider.name,
             provider.family,
             "yes" if provider.schema.strict is not None else "no",
-            "" if provider.request.most_tools is None else provider.request.most_tools.most,
+            _most(provider.request.most_tools, ""),
         )
         for provider in known_providers
     ]
@@ -389,20 +386,24 @@ def _standard_input() -> str:
         raise TargetError(f"standard input is not UTF-8: {error}") from error
 
 
+def _most(limit: Limit | None, without: Any) -> Any:
+    """Return the number of a limit, or what stands where there is none."""
+    return without if limit is None else limit.most
+
+
 def _to_json(result: Result) -> dict[str, Any]:
     error, text = result.error, result.text
     failure = None
     if error is not None:
         problems = [problem._asdict() for problem in error.problems]
         failure = {"code": error.code, "problems": problems, "retryable": error.retryable}
+    value = None
+    if error is None and result.is_text is not None:
+        value = text if result.is_text else json.loads(text)
     return {
         "ok": result.ok,
         "text": text,
-        "value": None
-        if error is not None or result.is_text is None
-        else text
-        if result.is_text
-        else json.loads(text),
+        "value": value,
         "error": failure,
         "arguments": result.arguments,
         "coercions": [coercion._asdict() for coercion in result.coercions],

@@ -177,13 +177,10 @@ def _run(
 
 
 def _cases(loaded: Any, target: str) -> list[Case]:
-    case_list = (
-        [loaded]
-        if isinstance(loaded, Case)
-        else list(loaded)
-        if isinstance(loaded, Iterable)
-        else []
-    )
+    if isinstance(loaded, Case):
+        case_list = [loaded]
+    else:
+        case_list = list(loaded) if isinstance(loaded, Iterable) else []
     if not case_list or not all(isinstance(case, Case) for case in case_list):
         raise TargetError(f"{target} is not a list of toolshape.evals.Case")
     return case_list

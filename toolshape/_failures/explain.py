@@ -91,13 +91,9 @@ def _seconds(given: str | None, now: float) -> float | None:
     text = (given or "").strip()
     if re.fullmatch(r"\d{1,15}(?:\.\d{1,9})?", text):
         number = float(text)
-        return (
-            number / 1000 - now
-            if number > _EPOCH_MS
-            else number - now
-            if number > _EPOCH
-            else number
-        )
+        if number > _EPOCH_MS:
+            return number / 1000 - now
+        return number - now if number > _EPOCH else number
     if _DURATION.fullmatch(text):
         return sum(float(amount) * _UNITS[unit] for amount, unit in _AMOUNT_AND_UNIT.findall(text))
     try:
@@ -399,14 +395,21 @@ def _explain(error: Any, bound: "Bound | BoundOutput[Any] | Registry | None") ->
     wait = wait_in(
         facts.headers, facts.details, facts.message, now=time.time(), is_limited=kind == "rate"
     )
+    tool, path = None, ""
+    if has_place:
+        tool = _tool_name(place, facts, bound)
+        path = place.message if kind == "history" else place.path
+    rule = next(iter(facts.codes), "")
+    if kind == "schema" and place.keyword:
+        rule = place.keyword
     return Failure(
         kind=kind,
         retryable=retryable,
         message=facts.message,
         retry_after=wait if may_wait and retryable else None,
-        tool=_tool_name(place, facts, bound) if has_place else None,
-        path=(place.message if kind == "history" else place.path) if has_place else "",
-        rule=(place.keyword if kind == "schema" and place.keyword else next(iter(facts.codes), "")),
+        tool=tool,
+        path=path,
+        rule=rule,
         status=facts.status,
         request_id=facts.request_id,
         error=error,
@@ -493,13 +496,14 @@ def _classify(facts: ErrorFacts) -> tuple[FailureKind, bool] | None:
 def _explain_call(error: CallError) -> Failure:
     """Classify the error of a single call."""
     first = error.problems[0] if error.problems else None
+    path, rule = ("", error.code) if first is None else (first.path, first.rule)
     return Failure(
         kind=_OF_CALL.get(error.code, "tool"),
         retryable=error.retryable,
         message=str(error),
         tool=error.tool,
-        path="" if first is None else first.path,
-        rule=error.code if first is None else first.rule,
+        path=path,
+        rule=rule,
         error=error,
     )
 

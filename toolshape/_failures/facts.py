@@ -294,7 +294,9 @@ def _to_json_text(detail: Any) -> str:
 
 def _details(body: Any) -> list[Any]:
     details = _get(body, "details")
-    return list(details[:_DEEPEST]) if isinstance(details, list) else [details] if details else []
+    if isinstance(details, list):
+        return list(details[:_DEEPEST])
+    return [details] if details else []
 
 
 def _headers(error: Any) -> dict[str, str]:

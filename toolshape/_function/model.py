@@ -140,12 +140,10 @@ def _slots(signature: Signature) -> Iterator[_Field]:
                 absent_default = Field(
                     default_factory=_nothing
                 )  # the author gave no default, so the schema has none
-                yield _Field(
-                    key,
-                    annotation,
-                    EMPTY if required else absent_default,
-                    "keyword" if required else "omittable",
-                )
+                if required:
+                    yield _Field(key, annotation, EMPTY, "keyword")
+                else:
+                    yield _Field(key, annotation, absent_default, "omittable")
         elif parameter.kind is VAR_POSITIONAL:
             annotation = (
                 _subscript(list, parameter.annotation) if unpacked_type is None else unpacked_type

@@ -176,14 +176,15 @@ def _plain(writer: CallWriter, call: Call) -> JsonObject | None:
 
 def result_part_of(result: Result) -> ToolResultPart:
     """Return a result as a message part, for any provider."""
+    is_text = result.is_text
+    if is_text is None and result.error is None:
+        is_text = isinstance(result.value, str)
     return ToolResultPart(
         id=result.call.id,
         wire_name=result.call.wire_name,
         text=result.text,
         code=None if result.error is None else result.error.code,
-        is_text=isinstance(result.value, str)
-        if result.is_text is None and result.error is None
-        else result.is_text,
+        is_text=is_text,
         parts=result.parts,
     )
 

@@ -51,13 +51,7 @@ def successful_result(
     parts: tuple[Part, ...] = ()
     is_text: bool | None = None
     try:
-        parts = (
-            ()
-            if type(value) in _PLAIN
-            else mcp_parts(value)
-            if is_mcp_result(value)
-            else _parts_in(value)
-        )
+        parts = () if type(value) in _PLAIN else _parts_in(value)
         if parts:
             if handler.check_output is not None:
                 _check_structured(handler.check_output, value)
@@ -100,6 +94,8 @@ def _warn_of_size(handler: Handler, length: int) -> None:
 
 def _parts_in(value: Any) -> tuple[Part, ...]:
     """Return the parts that a tool returned, as toolshape's parts or MCP content; empty for a plain value."""
+    if is_mcp_result(value):
+        return mcp_parts(value)
     return mcp_contents(value) or parts_of(value)
 
 

@@ -280,10 +280,8 @@ class _Generator:
 
     def kind(self, node: JsonObject, depth: int) -> str:
         declared = node.get("type")
-        kinds = [
-            str(name).lower()
-            for name in (declared if isinstance(declared, list) else [declared] if declared else [])
-        ]
+        listed = declared if isinstance(declared, list) else [declared]
+        kinds = [str(name).lower() for name in listed] if declared else []
         if node.get("nullable") is True:
             kinds.append("null")
         if not kinds:
@@ -333,11 +331,9 @@ class _Generator:
         for _ in range(_TRIES):
             if len(found) >= min(wanted_size, most) or not (admits_more or additional is not False):
                 return
-            pattern, inner = (
-                self.chance.choice(patterns)
-                if patterns
-                else ("", additional if isinstance(additional, dict) else {})
-            )
+            pattern, inner = "", additional if isinstance(additional, dict) else {}
+            if patterns:
+                pattern, inner = self.chance.choice(patterns)
             name = self.value(
                 {
                     "type": "string",
@@ -396,10 +392,8 @@ class _Generator:
         low = max(_bound(node, "minimum", -math.inf), _bound(node, "exclusiveMinimum", -math.inf))
         high = min(_bound(node, "maximum", math.inf), _bound(node, "exclusiveMaximum", math.inf))
         if math.isinf(low):
-            low = min(
-                _LEAST_NUMBER if high <= 0 else 0,
-                high - _MOST_NUMBER if high <= _LEAST_NUMBER else high,
-            )
+            least = _LEAST_NUMBER if high <= 0 else 0
+            low = min(least, high - _MOST_NUMBER if high <= _LEAST_NUMBER else high)
         if math.isinf(high):
             high = max(_MOST_NUMBER, low + _MOST_NUMBER)
         step = node.get("multipleOf") or (1 if is_integer else 0)
@@ -410,7 +404,9 @@ class _Generator:
             times = self.chance.randint(first, max(first, last))
             return int(times * step) if is_integer else times * step
         number = round(self.chance.uniform(low, high), 3)
-        return number if low < number < high else (low + high) / 2 if low < high else low
+        if low < number < high:
+            return number
+        return (low + high) / 2 if low < high else low
 
 
 def _bound(node: JsonObject, keyword: str, default: float) -> float:
@@ -426,10 +422,8 @@ _CLASSES: dict[str, type | tuple[type, ...]] = {
 
 def _is_of(value: Any, kinds: Any) -> bool:
     """Whether a value has one of the declared types; true if no type is declared."""
-    names = [
-        str(kind).lower()
-        for kind in (kinds if isinstance(kinds, list) else [kinds] if kinds else [])
-    ]
+    listed = kinds if isinstance(kinds, list) else [kinds]
+    names = [str(kind).lower() for kind in listed] if kinds else []
     is_flag = isinstance(value, bool)
     return not names or any(
         isinstance(value, _CLASSES.get(name, object)) and is_flag == (name == "boolean")

@@ -194,13 +194,10 @@ def map_as_pairs(node: JsonSchema, at: Place) -> Change | None:
         return None
     names = node.get("propertyNames", {})
     is_integer = names.get("pattern") == INTEGER_KEY
-    key = (
-        {"type": "integer"}
-        if is_integer
-        else {"type": "string", **names}
-        if "$ref" not in names
-        else names
-    )
+    if is_integer:
+        key = {"type": "integer"}
+    else:
+        key = names if "$ref" in names else {"type": "string", **names}
     admits_integers = not are_disjoint(key, {"type": "integer"}, at.resolve)
     rewritten: JsonSchema = {"type": "array", "items": _pair(key, values), **annotations_of(node)}
     for object_keyword, array_keyword in (
@@ -523,9 +520,10 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
     ]
     losses = [_null_loss(at, name, "reshaped", "null means omitted") for name in names_sent_as_null]
     losses += [_null_loss(at, name, "narrowed", _NULL_IS_A_VALUE) for name in names_always_sent]
+    used_back = back if dropped_names else None
     return Change(
         node={**node, "properties": nullable, "required": list(properties)},
-        back=back if dropped_names else None,
+        back=used_back,
         out=out if optional_names else None,
         losses=tuple(losses),
         drops=(names, dropped_names),

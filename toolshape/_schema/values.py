@@ -4,7 +4,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -206,13 +206,7 @@ def first_repeated_key(
             if key in seen:
                 return (*location, key)
             seen.add(key)
-    steps = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
+    steps = entries_inside(value)
     locations = (
         first_repeated_key(item, (*location, step))
         for step, item in steps
@@ -239,6 +233,20 @@ def copy_json(node: Any) -> Any:
     if isinstance(node, dict):
         return {key: copy_json(value) for key, value in node.items()}
     return [copy_json(value) for value in node] if isinstance(node, list) else node
+
+
+def values_inside(value: Any) -> Iterable[Any]:
+    """Return the values inside an object or an array, and nothing for other JSON values."""
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def entries_inside(value: Any) -> Iterable[tuple[Any, Any]]:
+    """Return the values inside an object or an array with their names or positions."""
+    if isinstance(value, dict):
+        return value.items()
+    return enumerate(value) if isinstance(value, list) else ()
 
 
 def scalars(value: Any) -> Iterator[Any]:

@@ -31,5 +31,8 @@ def path_of(location: Sequence[int | str]) -> str:
     """Return a location as a readable path: ``lines[1].qty``."""
     path = ""
     for step in location:
-        path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step
+        if isinstance(step, int):
+            path += f"[{step}]"
+        else:
+            path += f".{step}" if path else step
     return path

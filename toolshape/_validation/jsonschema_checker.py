@@ -446,9 +446,10 @@ class Places:
         """Return what a node expects at its place."""
         expectation = _expectation_of(node)
         branches = self.branches(node, expectation)
+        kinds = frozenset({"union"}) if branches else expectation.kinds
         return Expected(
             location=location,
-            kinds=frozenset({"union"}) if branches else expectation.kinds,
+            kinds=kinds,
             choices=expectation.choices,
             nullable=is_nullable or expectation.nullable,
             has_default=is_optional,

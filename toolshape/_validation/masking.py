@@ -29,8 +29,9 @@ def masked_coercions(coercions: Sequence[Coercion], secrets: Secrets) -> tuple[C
 def _masked(coercion: Coercion, secrets: Secrets) -> Coercion:
     location = location_of(coercion.path)
     visible = secrets.visible(location)
+    path = coercion.path if visible == location else path_of(visible)
     return Coercion(
-        path=coercion.path if visible == location else path_of(visible),
+        path=path,
         rule=coercion.rule,
         before=secrets.masked(coercion.before, location),
         after=None if coercion.after is None else secrets.masked(coercion.after, location),

@@ -166,10 +166,9 @@ def what_is_unchecked(pattern: str, search: Search, longest_text: int | None) ->
     """
     if not search.is_possible:
         return f"{search.note}: it is sent, but not checked"
-    longest = min(
-        _ENDLESS if longest_text is None else longest_text,
-        _ENDLESS if search.lengths is None else search.lengths[1],
-    )
+    longest = _ENDLESS if longest_text is None else longest_text
+    if search.lengths is not None:
+        longest = min(longest, search.lengths[1])
     if search.longest < min(longest, _ORDINARY_TEXT):
         limit = f"checked only in texts of at most {search.longest} characters"
         return (

@@ -100,16 +100,16 @@ def _compile_type(
     kinds = node["type"] if isinstance(node["type"], list) else [node["type"]]
     if any(kind not in _TYPES for kind in kinds):
         raise _UnknownError
-    by_kind = {
-        kind: _compile_object(node, definitions, known)
-        if kind == "object"
-        else _compile_array(node, definitions, known)
-        if kind == "array"
-        else _TYPES[kind]
-        for kind in kinds
-    }
-    checks = list(by_kind.values())
+    checks = [_compile_kind(kind, node, definitions, known) for kind in dict.fromkeys(kinds)]
     return checks[0] if len(checks) == 1 else lambda value: any(check(value) for check in checks)
+
+
+def _compile_kind(
+    kind: str, node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, list[Admits]]
+) -> Admits:
+    if kind == "object":
+        return _compile_object(node, definitions, known)
+    return _compile_array(node, definitions, known) if kind == "array" else _TYPES[kind]
 
 
 def _compile_array(

@@ -4,6 +4,8 @@ import math
 import re
 from typing import Any
 
+from toolshape._schema.values import values_inside
+
 try:
     import json5
 except ImportError as error:
@@ -74,9 +76,7 @@ def _refuse_broken_names(value: Any) -> None:
         for name in value:
             if "\n" in name or "\r" in name:
                 raise ValueError(f"a line break in the name {name!r}")
-    for inner in (
-        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    ):
+    for inner in values_inside(value):
         _refuse_broken_names(inner)
 
 

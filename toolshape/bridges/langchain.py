@@ -286,13 +286,9 @@ def _runs_with_other_calls(runtime: ToolRuntime[Any, Any]) -> bool:
     if path[0] == "__pregel_push":
         return False
     state: Any = runtime.state
-    messages = (
-        state
-        if isinstance(state, list)
-        else state.get("messages", ())
-        if isinstance(state, dict)
-        else ()
-    )
+    messages = state if isinstance(state, list) else ()
+    if isinstance(state, dict):
+        messages = state.get("messages", ())
     calls = getattr(messages[-1], "tool_calls", ()) if messages else ()
     may_wait = {tool.name for tool in runtime.tools if isinstance(tool, _Bridged) and tool.may_wait}
     return sum(call["name"] in may_wait for call in calls) > 1

@@ -22,6 +22,7 @@ from toolshape._records.errors import AnswerError, CallError
 from toolshape._records.shown import escape_invisible, shorten
 from toolshape._schema.generate import generate
 from toolshape._schema.lens import Lens
+from toolshape._schema.values import values_inside
 from toolshape._validation.coercion import choose_rules
 from toolshape.contract._beyond import changed_places, judge_place
 from toolshape.contract._differences import Step, differences, with_added_names
@@ -629,9 +630,7 @@ class _Trial:
 
 
 def _contains(whole: Any, part: Any) -> bool:
-    children = (
-        whole.values() if isinstance(whole, dict) else whole if isinstance(whole, list) else ()
-    )
+    children = values_inside(whole)
     return is_same_json(whole, part) or any(_contains(item, part) for item in children)
 
 

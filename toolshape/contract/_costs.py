@@ -10,6 +10,7 @@ from toolshape._families.wire.provider import Provider
 from toolshape._records.calls import JsonObject
 from toolshape._records.errors import UsageError
 from toolshape._records.shown import shorten
+from toolshape._schema.values import values_inside
 
 Count: TypeAlias = Callable[[JsonObject], int]
 """A function that takes a request's keyword arguments, without messages, and returns the number of input tokens."""
@@ -179,7 +180,9 @@ def _parts(entry: Any) -> dict[str, int]:
     name, description = str(named_entry.get("name", "")), str(named_entry.get("description", ""))
     is_text = isinstance(schema, str)  # xAI's gRPC takes the schema as a string
     description_size = _description_size(sent_schema(entry))
-    schema_rest = len(schema if is_text else _text(schema)) - description_size if schema else 0
+    schema_rest = 0
+    if schema:
+        schema_rest = len(schema if is_text else _text(schema)) - description_size
     counts = [len(name), len(description), description_size, schema_rest]
     return dict(zip(_PARTS, [*counts, len(_text(entry)) - sum(counts)], strict=True))
 
@@ -188,7 +191,7 @@ def _named_node(node: Any) -> JsonObject | None:
     """Return the node that has a name and a schema. Each provider nests this node at a different place in an entry."""
     if isinstance(node, dict) and "name" in node and node.keys() & _SCHEMAS:
         return node
-    children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    children = values_inside(node)
     return next(
         (named_node for child in children if (named_node := _named_node(child)) is not None), None
     )

@@ -160,13 +160,9 @@ class _Walk:
         ]
         alone = {key: value for key, value in before.items() if key not in changed}
         alone |= {key: self._rename_references(after[key]) for key in changed if key in after}
-        keyword = (
-            changed[0]
-            if len(changed) == 1
-            else "enum"
-            if set(changed) == {"const", "enum"}
-            else "schema"
-        )
+        keyword = "enum" if set(changed) == {"const", "enum"} else "schema"
+        if len(changed) == 1:
+            keyword = changed[0]
         values = [before.get(keyword), after.get(keyword)]
         if len(changed) > 1:
             values = [

@@ -116,14 +116,13 @@ def render_page(
         [f"{len(tools)} tool{'s' * (len(tools) != 1)}"] if len(tools) or not output_list else []
     )
     counts += [f"{len(output_list)} output{'s' * (len(output_list) != 1)}"] if output_list else []
+    overview = []
+    if len(tools) or not output_list:
+        overview = ["<h2>Tools by provider</h2>", *_overview(tools, by_provider, keys)]
     body = [
         f"<p>{text(' · '.join([*counts, *about]))}</p>",
         *_render_changes(changes),
-        *(
-            ["<h2>Tools by provider</h2>", *_overview(tools, by_provider, keys)]
-            if len(tools) or not output_list
-            else []
-        ),
+        *overview,
         f'<h2 id="sent" tabindex="-1">What is sent</h2><fieldset><legend>providers</legend>{checkboxes(keys)}</fieldset>',
         _outlines(usual_outlines),
         *(
@@ -239,13 +238,9 @@ def _overview(tools: Registry, at: Mapping[str, _At], keys: Mapping[str, str]) -
 
 def _approval(tool: Tool[..., Any]) -> str:
     approve = record_of(tool).options.approve
-    return (
-        "for every call"
-        if approve is True
-        else "decided for each call"
-        if approve
-        else "not needed"
-    )
+    if approve is True:
+        return "for every call"
+    return "decided for each call" if approve else "not needed"
 
 
 def _state(tool: Tool[..., Any], at: _At) -> _State:

@@ -12,6 +12,7 @@ from toolshape._records.calls import JsonObject, JsonSchema
 from toolshape._schema.generate import generate
 from toolshape._schema.keywords import UNIONS
 from toolshape._schema.references import at_pointer
+from toolshape._schema.values import values_inside
 from toolshape.contract._inclusion import is_same_json
 
 _DEEPEST = 6
@@ -379,18 +380,14 @@ def _size(value: Any) -> int:
     """Return the size of a value: the number of its parts, plus one for each hundred characters of text."""
     if isinstance(value, str):
         return 1 + len(value) // _CHARACTERS
-    children = (
-        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    )
+    children = values_inside(value)
     return 1 + sum(map(_size, children))
 
 
 def _constants(*nodes: Any) -> Iterator[Any]:
     """Yield all constants in schemas, at any depth: a condition may depend on a constant."""
     for node in nodes:
-        children = (
-            node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-        )
+        children = values_inside(node)
         if isinstance(node, dict):
             yield from [node["const"]] if "const" in node else ()
             yield from node["enum"] if isinstance(node.get("enum"), list) else ()

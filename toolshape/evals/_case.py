@@ -160,7 +160,9 @@ def judge_plans(case: Case, plans: Sequence[Plan], bound: Bound, track: str = ""
         for coercion in mask_coercions(actual_calls[position])
     )
     coercions += () if answer is None else answer.coercions
-    label: Label = "wrong" if differences else "right_after_coercion" if coercions else "right"
+    label: Label = "right_after_coercion" if coercions else "right"
+    if differences:
+        label = "wrong"
     return Verdict(
         case=case.name,
         label=label,

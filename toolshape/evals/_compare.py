@@ -418,11 +418,12 @@ def find_differences(
         yield from _find_item_differences(expected, full, received, place)
     elif not is_same_value(full, received):
         shown_value = expected if has_matcher(expected) else full
-        yield (
-            place,
-            None if shown_value is _LEFT_OUT else shown_value,
-            None if received is _LEFT_OUT else received,
-        )
+        yield place, _or_none(shown_value), _or_none(received)
+
+
+def _or_none(value: Any) -> Any:
+    """Return a value as a verdict holds it: ``None`` for what was left out."""
+    return None if value is _LEFT_OUT else value
 
 
 def _find_item_differences(

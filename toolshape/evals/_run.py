@@ -267,7 +267,8 @@ def _shares(run: Run, *, by_model: bool, by_track: bool) -> dict[tuple[str, str,
     """Return the share of right trials for each case. On request, separate the shares by model or track."""
     trials: dict[tuple[str, str, str], list[bool]] = {}
     for verdict in run.verdicts:
-        key = (verdict.case, verdict.model if by_model else "", verdict.track if by_track else "")
+        model = verdict.model if by_model else ""
+        key = (verdict.case, model, verdict.track if by_track else "")
         trials.setdefault(key, []).append(verdict.label in RIGHT)
     return {key: sum(rights) / len(rights) for key, rights in trials.items()}
 

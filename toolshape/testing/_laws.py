@@ -527,10 +527,9 @@ def check_output(provider: AnyProvider, output: Output[Any], *, examples: int = 
     form = resolved.output
     rules = resolved.schema if form is None or form.schema is None else form.schema
     has_lenient = form is None or not form.is_always_strict
-    forms: list[Strictness] = [
-        *([False] if has_lenient else []),
-        *([True] if rules.strict is not None else []),
-    ]
+    forms: list[Strictness] = [False] if has_lenient else []
+    if rules.strict is not None:
+        forms.append(True)
     for strict in forms or ["auto"]:
         shown, again = (_wire_form(resolved, output, strict) for _ in range(2))
         read_canonical = compile_answer_reading(
@@ -578,9 +577,9 @@ def _check_answers(
             return
         written = json.dumps(sent)
         call = WireCall("call00001", bound.tool or "", json.loads(written))
-        completion = Completion(
-            "m", "0", "" if bound.tool else written, (call,) if bound.tool else ()
-        )
+        completion = Completion("m", "0", written, ())
+        if bound.tool:
+            completion = Completion("m", "0", "", (call,))
         body: JsonObject = json.loads(json.dumps(server.respond(completion)))
         collector = bound.collector()
         for event in server.unfold(copy.deepcopy(body)):

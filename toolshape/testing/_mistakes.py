@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 from toolshape._records.calls import JsonObject
 from toolshape._records.errors import CallError
 from toolshape._schema.places import Location
+from toolshape._schema.values import entries_inside
 from toolshape._tools.tool import Tool, record_of
 from toolshape._validation.coercion import choose_rules
 from toolshape._validation.faults import path_of
@@ -166,13 +167,7 @@ def _all_slips(name: str, arguments: JsonObject) -> Iterator[Slip]:
 
 def _places(value: Any, location: Location) -> Iterator[tuple[Location, Any]]:
     yield location, value
-    items = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
+    items = entries_inside(value)
     for step, item in items:
         yield from _places(item, (*location, step))
 

@@ -127,13 +127,8 @@ class _Drawn:
         """Return a strategy for objects with only this field, under one of its names, or ``{}`` if it is optional."""
         inner = self.of(field["schema"], depth + 1)
         alias = field.get("validation_alias", name)
-        paths: list[Any] = (
-            [alias]
-            if not isinstance(alias, list)
-            else alias
-            if isinstance(alias[0], list)
-            else [alias]
-        )
+        has_paths = isinstance(alias, list) and isinstance(alias[0], list)
+        paths: list[Any] = alias if has_paths else [alias]
         all_paths = [[name], *([path] if isinstance(path, str) else path for path in paths)]
         is_left_out = (
             depth > _DEEPEST

@@ -180,7 +180,9 @@ def _is_accepted(reply: Reply) -> bool | None:
     """Return whether a request was accepted, or ``None`` if the reply does not show this."""
     if reply.status is None:
         return None
-    return True if 200 <= reply.status < 300 else False if reply.status in _REFUSED else None  # noqa: PLR2004 - HTTP's
+    if 200 <= reply.status < 300:  # noqa: PLR2004 - HTTP's
+        return True
+    return False if reply.status in _REFUSED else None
 
 
 def _judge(twin: Reply, reply: Reply) -> tuple[Outcome, str]:

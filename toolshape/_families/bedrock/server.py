@@ -32,7 +32,7 @@ from toolshape._families.wire.server_json import (
     split_text,
     strings_in,
 )
-from toolshape._records.calls import Finish, JsonObject
+from toolshape._records.calls import ChoiceMode, Finish, JsonObject
 
 _FINISHES: dict[Finish, str] = {
     "stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "refusal": "content_filtered",
@@ -79,6 +79,11 @@ def read_request(body: JsonObject) -> RequestRead:
         tools.append(tool)
     choice = as_object(config.get("toolChoice"))
     names = strings_in([as_object(choice.get("tool")).get("name")])
+    mode: ChoiceMode | None = None
+    if not names and "any" in choice:
+        mode = "required"
+    elif not names and "auto" in choice:
+        mode = "auto"
     return RequestRead(
         body=body,
         tools=tuple(tools),
@@ -86,13 +91,7 @@ def read_request(body: JsonObject) -> RequestRead:
             message for message in as_list(body.get("messages")) if isinstance(message, dict)
         ),
         native=native_count,
-        mode=None
-        if names
-        else "required"
-        if "any" in choice
-        else "auto"
-        if "auto" in choice
-        else None,
+        mode=mode,
         names=names,
         is_strict=any(tool.is_strict for tool in tools),
     )

@@ -123,10 +123,14 @@ def _read_result(response: JsonObject, part: JsonObject, path: str) -> ToolResul
         [(key, value)] = output.items()
         code = "tool_error" if key == "error" else None
     is_text = isinstance(value, str)
-    text = value if isinstance(value, str) else "" if value is None else write_json(value)
+    text = ""
+    if value is not None:
+        text = value if isinstance(value, str) else write_json(value)
     inner_parts = [_read_part(inner, "") for inner in response.get("parts") or ()]
     media: list[Part] = [inner.media for inner in inner_parts if isinstance(inner, MediaPart)]
-    parts = (*([Text(text)] if text else []), *media) if media else ()
+    parts: tuple[Part, ...] = ()
+    if media:
+        parts = (Text(text), *media) if text else (*media,)
     text = as_text(parts) if parts else text
     fields: JsonObject = {
         "code": code,

@@ -90,6 +90,10 @@ def read_request(body: JsonObject) -> RequestRead:
     names = strings_in(
         as_list(_get_either(calling_config, "allowedFunctionNames", "allowed_function_names"))
     )
+    if mode != "required":
+        names = ()
+    elif names:  # they are the choice
+        mode = None
     return RequestRead(
         body=body,
         tools=tuple(tools),
@@ -97,8 +101,8 @@ def read_request(body: JsonObject) -> RequestRead:
             content for content in as_list(body.get("contents")) if isinstance(content, dict)
         ),
         native=native_count,
-        mode=None if names and mode == "required" else mode,
-        names=names if mode == "required" else (),
+        mode=mode,
+        names=names,
         is_strict=calling_config.get("mode") == "VALIDATED",
     )
 
@@ -106,16 +110,19 @@ def read_request(body: JsonObject) -> RequestRead:
 def _read_declaration(declaration: JsonObject, path: str, number: int) -> SentTool:
     schema = _get_either(declaration, "parametersJsonSchema", "parameters_json_schema")
     is_json_schema = schema is not None
+    dialect = "gemini" if is_json_schema else "gemini-openapi"
+    if not is_json_schema:
+        schema = declaration.get("parameters")
     return SentTool(
         path=path,
         number=number,
         name=declaration.get("name"),
         description=str(declaration.get("description") or ""),
-        schema_path=f"{path}.parameters{'_json_schema' if is_json_schema else ''}",
-        schema=schema if is_json_schema else declaration.get("parameters"),
+        schema_path=f"{path}.parameters_json_schema" if is_json_schema else f"{path}.parameters",
+        schema=schema,
         is_strict=False,
         entry=declaration,
-        dialect="gemini" if is_json_schema else "gemini-openapi",
+        dialect=dialect,
     )
 
 

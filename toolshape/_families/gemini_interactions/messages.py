@@ -48,7 +48,9 @@ def read(item: JsonObject, path: str) -> Message:
     role: Any = "assistant"
     if kind in ("user_input", "model_output"):
         content = item.get("content")
-        entries = content if isinstance(content, list) else [] if content is None else [content]
+        entries = content if isinstance(content, list) else [content]
+        if content is None:
+            entries = []
         parts = tuple(_read_piece(entry, f"content[{at}]") for at, entry in enumerate(entries))
         return Message(
             role="user" if kind == "user_input" else role, parts=parts, raw=item, path=path
@@ -104,7 +106,9 @@ def _read_result(item: JsonObject) -> ToolResultPart:
     result = item.get("result")
     parts: tuple[Part, ...] = ()
     is_text = isinstance(result, str)
-    text = result if isinstance(result, str) else "" if result is None else write_json(result)
+    text = ""
+    if result is not None:
+        text = result if isinstance(result, str) else write_json(result)
     if isinstance(result, list):
         inner_parts = [_read_piece(entry, "") for entry in result]
         is_text = len(inner_parts) == 1 and isinstance(inner_parts[0], TextPart)

@@ -53,11 +53,9 @@ def read_request(body: JsonObject) -> RequestRead:
     )
     choice = as_object(body.get("generation_config")).get("tool_choice")
     allowed = as_object(as_object(choice).get("allowed_tools"))
-    mode: ChoiceMode | None = (
-        "auto"
-        if choice == "validated"
-        else mode_for_word(CHOICES, allowed.get("mode") if allowed else choice)
-    )
+    mode: ChoiceMode | None = "auto"
+    if choice != "validated":
+        mode = mode_for_word(CHOICES, allowed.get("mode") if allowed else choice)
     names = strings_in(as_list(allowed.get("tools"))) if mode == "required" else ()
     steps = body.get("input")
     raw_steps: list[Any] = [steps] if isinstance(steps, dict) else as_list(steps)

@@ -114,13 +114,9 @@ def _read_other_members(item: JsonObject) -> list[MessagePart]:
 
 def _read_member(key: str, value: Any) -> MessagePart:
     """Read a member. Refusals and transcripts of audio become the assistant's text; others become provider parts."""
-    text = (
-        value
-        if key == "refusal"
-        else value.get("transcript")
-        if isinstance(value, dict) and key == "audio"
-        else None
-    )
+    text = value if key == "refusal" else None
+    if isinstance(value, dict) and key == "audio":
+        text = value.get("transcript")
     if isinstance(text, str) and text:
         return TextPart(text=text, raw={key: value}, path=key)
     return ProviderPart(kind=key, raw={key: value}, path=key)

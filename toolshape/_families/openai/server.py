@@ -113,6 +113,8 @@ def read_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) ->
         )
         names = chosen_names if mode != "auto" else ()
     parallel = body.get("parallel_tool_calls")
+    if not isinstance(parallel, bool):
+        parallel = None
     return RequestRead(
         body=body,
         tools=tuple(tools),
@@ -122,7 +124,7 @@ def read_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) ->
         native=len(entries) - len(tools),
         mode=None if names else mode,
         names=names,
-        parallel=parallel if isinstance(parallel, bool) else None,
+        parallel=parallel,
         is_strict=any(tool.is_strict for tool in tools) or body.get("strict_tools") is True,
         wants_usage=as_object(body.get("stream_options")).get("include_usage") is True,
     )

@@ -89,13 +89,9 @@ def _read_message(item: JsonObject, path: str) -> Message:
     if isinstance(content, list):
         parts = [_piece(entry, f"content[{at}]") for at, entry in enumerate(content)]
     role_name = item.get("role")
-    role: Any = (
-        "system"
-        if role_name == "developer"
-        else role_name
-        if role_name in ("system", "assistant")
-        else "user"
-    )
+    role: Any = role_name if role_name in ("system", "assistant") else "user"
+    if role_name == "developer":
+        role = "system"
     return Message(role=role, parts=tuple(parts), raw=item, path=path)
 
 
@@ -203,10 +199,13 @@ def write(message: Message) -> list[WireMessage]:
     return items + _write_contents(message.role, pending_parts)
 
 
+_WRITTEN_ROLES = {"system": "developer", "assistant": "assistant"}
+
+
 def _write_contents(role: str, parts: Sequence[MessagePart]) -> list[WireMessage]:
     if not parts:
         return []
-    role = "developer" if role == "system" else "assistant" if role == "assistant" else "user"
+    role = _WRITTEN_ROLES.get(role, "user")
     if all(isinstance(part, TextPart) and part.raw is None for part in parts) and (
         len(parts) == 1 or role == "assistant"
     ):

@@ -131,13 +131,14 @@ def respond(said: Completion) -> JsonObject:
     for at, item in enumerate(output):
         item["status"] = "incomplete" if is_cut and at == len(output) - 1 else "completed"
     reason = {"length": "max_output_tokens", "refusal": "content_filter"}.get(said.finish)
+    status, details = ("incomplete", {"reason": reason}) if reason else ("completed", None)
     body: JsonObject = {
         "id": f"resp_{seed}",
         "object": "response",
         "created_at": 1,
-        "status": "incomplete" if reason else "completed",
+        "status": status,
         "error": None,
-        "incomplete_details": {"reason": reason} if reason else None,
+        "incomplete_details": details,
         "instructions": None,
         "metadata": {},
         "model": said.model,

@@ -67,6 +67,9 @@ def _provider(text_format: TextFormat) -> Provider:
     base = huggingface.HUGGINGFACE
     form = _form_of_results(text_format)
     loss_lenses = (partial(_report_losses, text_format),) if text_format.is_untyped else ()
+    arguments = "Python literals" if text_format.is_python else "JSON"
+    if text_format.is_untyped:
+        arguments = "strings, typed by the schema"
     return replace(
         base,
         name=f"text:{text_format.name}",
@@ -88,11 +91,7 @@ def _provider(text_format: TextFormat) -> Provider:
         server=None,
         output=None,
         facts=Facts(
-            arguments="strings, typed by the schema"
-            if text_format.is_untyped
-            else "JSON"
-            if not text_format.is_python
-            else "Python literals",
+            arguments=arguments,
             malformed="the text as the model wrote it",
             declined="no call in the text",
             strict="only with a grammar",

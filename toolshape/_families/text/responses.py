@@ -94,7 +94,9 @@ def read(text_format: TextFormat, schemas: Schemas, body: Any) -> Read | None:
         "eos_token",
         "stop_sequence",
     ):  # from text-generation-inference
-        finish = "length" if cut_positions else "tool_calls" if calls else "stop"
+        finish = "tool_calls" if calls else "stop"
+        if cut_positions:
+            finish = "length"
     return [assistant], calls, finish, cut_positions, bool(cut_positions)
 
 

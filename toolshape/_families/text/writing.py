@@ -83,10 +83,8 @@ def as_attribute(text_format: TextFormat, text: str) -> str:
 
 def kind_holes(kind: str) -> dict[str, str]:
     """Return the layout fields ``is_text`` and ``kind``, which declare a value's type (``number`` for integers)."""
-    return {
-        "is_text": "true" if kind == "string" else "false",
-        "kind": "number" if kind == "integer" else kind,
-    }
+    is_text = "true" if kind == "string" else "false"
+    return {"is_text": is_text, "kind": "number" if kind == "integer" else kind}
 
 
 def write_spaced(value: Any) -> str:

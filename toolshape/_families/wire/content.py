@@ -204,9 +204,9 @@ def search_result_text(found: JsonObject) -> str:
     """Return a search result as text: its title, source, context and texts."""
     headings = [found.get(key) for key in ("title", "source", "name", "context")]
     contents = found.get("content")
-    blocks = (
-        [contents] if isinstance(contents, str) else contents if isinstance(contents, list) else []
-    )
+    blocks = contents if isinstance(contents, list) else []
+    if isinstance(contents, str):
+        blocks = [contents]
     texts = [block.get("text") if isinstance(block, dict) else block for block in blocks]
     return "\n".join(text for text in (*headings, *texts) if isinstance(text, str) and text)
 
@@ -264,11 +264,9 @@ def without_error_mark(parts: tuple[Part, ...]) -> tuple[Part, ...]:
 def arguments_text(call: ToolCallPart) -> str:
     """Return the arguments of a call as JSON text."""
     arguments = call.arguments_raw
-    return (
-        arguments
-        if isinstance(arguments, str)
-        else json.dumps({} if arguments is None else arguments, ensure_ascii=False)
-    )
+    if isinstance(arguments, str):
+        return arguments
+    return json.dumps({} if arguments is None else arguments, ensure_ascii=False)
 
 
 def arguments_object(call: ToolCallPart) -> JsonObject:

@@ -17,6 +17,7 @@ from toolshape._function.signature import (
     POSITIONAL_ONLY,
     VAR_KEYWORD,
     VAR_POSITIONAL,
+    Kind,
     Parameter,
     Signature,
 )
@@ -111,23 +112,25 @@ def _build(
     ]
     if problems:
         raise DefinitionError(tool=foreign.name, location=location, problems=problems)
+    kind, known, switched = _of_signature(signature)
+    own_findings = () if defaults is None else tuple(_default_findings(defaults, signature))
     definition = SchemaDefinition(
         name=foreign.name,
         title=foreign.title,
         description=foreign.description,
         location=location,
-        kind="function" if signature is None else signature.kind,
+        kind=kind,
         schema=foreign.parameters,
         output=_result_form(foreign, signature),
         layout=_layout(signature),
         invoke=_compile_invoke(function, signature, foreign.name),
-        known=None if signature is None else _known_names(signature),
+        known=known,
         never=frozenset({*_injected_defaults(signature), PLAIN_TEXT}),
-        switched={} if signature is None else _switched_rules(signature),
+        switched=switched,
         findings=(
             *foreign.findings,
             *jsonschema_checker.unchecked_findings(foreign.parameters, searches),
-            *(() if defaults is None else _default_findings(defaults, signature)),
+            *own_findings,
         ),
         searches=searches,
         read_options=read_options,
@@ -140,6 +143,15 @@ def _build(
         verbatim=_verbatim(foreign),
     )
     return definition, function
+
+
+def _of_signature(
+    signature: Signature | None,
+) -> tuple[Kind, frozenset[str] | None, dict[str, dict[str, bool]]]:
+    """Return the kind of a function, the names that it accepts, and the coercion rules that it switches."""
+    if signature is None:
+        return "function", None, {}
+    return signature.kind, _known_names(signature), _switched_rules(signature)
 
 
 def _default_findings(defaults: "Defaults", signature: Signature | None) -> Iterator[Finding]:

@@ -205,19 +205,24 @@ def read_definition(
         raise ForeignError(tool_name, *reader.problems)
     examples = inner.get("input_examples", ())
     description = inner.get("description")
+    title = _title(inner) if form.schema else None
+    if not isinstance(examples, (list, tuple)):
+        examples = ()
+    said = description.strip() if isinstance(description, str) else ""
+    is_strict = inner.get("strict")
     return Foreign(
         form=_provider_of(form, entry, schema),
         entry=copy_json(entry),
         entry_name=inner.get("name"),
         name=tool_name,
-        title=_title(inner) if form.schema else None,
-        description=description.strip() if isinstance(description, str) else "",
+        title=title,
+        description=said,
         schema=schema,
         parameters=parameters,
         output=output_schema,
-        is_strict=inner.get("strict") if isinstance(inner.get("strict"), bool) else None,
+        is_strict=is_strict if isinstance(is_strict, bool) else None,
         effects=_effects(inner.get("annotations")),
-        examples=tuple(examples) if isinstance(examples, (list, tuple)) else (),
+        examples=tuple(examples),
         keys=_remaining_keys(form, inner),
         findings=tuple(dict.fromkeys(reader.findings)),
     )

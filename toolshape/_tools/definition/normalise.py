@@ -475,7 +475,9 @@ def _without_implied_type(node: JsonSchema, at: Place) -> Change | None:  # noqa
 
 def _as_object(schema: Any) -> Any:
     """Return a boolean schema as the equivalent object; return any other schema unchanged."""
-    return {} if schema is True else {"not": {}} if schema is False else schema
+    if schema is True:
+        return {}
+    return {"not": {}} if schema is False else schema
 
 
 def _are_parameters(given: list[Any]) -> bool:

@@ -151,7 +151,9 @@ def _branches(value: Any, path: str, copied: _Copied) -> list[JsonSchema]:
 
 
 def _schema_or_flag(value: Any, path: str, copied: _Copied) -> JsonSchema | bool:
-    return value if type(value) is bool else copied(value, f"{path}.*" if path else "*")
+    if type(value) is bool:
+        return value
+    return copied(value, f"{path}.*" if path else "*")
 
 
 def _item_schema(value: Any, path: str, copied: _Copied) -> JsonSchema:

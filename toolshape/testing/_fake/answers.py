@@ -154,12 +154,13 @@ def completion_of(
     needs_reasoning = (
         histories is not None and histories.rule("missing_reasoning", model) is not None
     )
+    reasoning = "I call a tool." if needs_reasoning and calls else ""
     return Completion(
         model=model,
         id=generated_id(seed, 0),
         text=text,
         calls=tuple(calls),
-        reasoning="I call a tool." if needs_reasoning and calls else "",
+        reasoning=reasoning,
         finish=finish,
         usage=(_count_tokens(request.body), _count_tokens([text, *calls])) if sends_usage else None,
         is_streamed=is_streamed,
