@@ -1,5 +1,6 @@
 """Defines ``Answer``; validates the JSON of an answer, and describes what is wrong with an invalid answer."""
 
+import functools
 import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -64,9 +65,14 @@ def compile_answer_reading(
     traits = traits_of(definition)
     validate = compile_model_validation(traits, ValidationSettings(name, rules, back, lens.drops))
 
-    read_model = None if is_wrapped or lens.back else _compile_model_reading(traits)
+    is_as_sent = not (is_wrapped or lens.back)
+
+    @functools.cache  # many outputs are bound, and never asked for
+    def model_reading() -> Callable[[Any], Any] | None:
+        return _compile_model_reading(traits) if is_as_sent else None
 
     def read_text(text: str, is_cut: bool) -> Validated:
+        read_model = model_reading()
         if read_model is not None and (found := read_model(text)) is not None:
             return found, ()
         try:
