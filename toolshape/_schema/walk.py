@@ -79,10 +79,11 @@ def compose(passes: Iterable[Pass]) -> Pass:
                 nodes = nodes_of(schema) if nodes is None else nodes
                 if not step.changes(nodes):
                     continue
-            if may_mark and step(schema).schema != schema:
+            lens = step(schema)
+            if may_mark and lens.schema != schema:
                 schema, nodes = _mark(schema)
                 may_mark = False
-            lens = step(schema)
+                lens = step(schema)
             nodes = nodes if lens.schema is schema else None
             schema = lens.schema
             losses.extend(lens.losses)

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from toolshape import Registry, tool
+from toolshape import Registry, ResponseError, tool
 
 
 @tool
@@ -109,3 +109,18 @@ def test_a_call_that_is_cut_off_is_not_handed_out():
     assert [found for piece in sent for found in collector.feed({"choices": [piece]})] == []
     [result] = collector.plan().run()
     assert result.error is not None
+
+
+def test_an_error_of_a_choice_is_not_lost():
+    error = {"code": 502, "message": "the model went away"}
+    choices = [
+        BODY["choices"][0],
+        {"index": 1, "message": {"role": "assistant"}, "finish_reason": "error"},
+    ]
+    for at in (0, 1):
+        broken = [
+            {**choice, **({"error": error} if number == at else {})}
+            for number, choice in enumerate(choices)
+        ]
+        with pytest.raises(ResponseError, match="went away"):
+            TOOLS.bind("copilot").dispatch({"choices": broken})

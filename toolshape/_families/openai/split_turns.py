@@ -36,7 +36,8 @@ def _as_one_choice(body: Any) -> Any:
         event = {"choices": [_in_first_choice({"index": at, **choice})]}
         # The fold of a stream joins messages: a whole one is a stream of one event.
         tuple(responses.fold(whole, event))
-    return {**plain, "choices": whole["choices"]}
+    error = {"error": whole["error"]} if "error" in whole else {}  # of a choice, for example
+    return {**plain, **error, "choices": whole["choices"]}
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
