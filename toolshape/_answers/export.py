@@ -47,6 +47,8 @@ def output_to_wire(provider: Provider, spec: OutputSpec, strict: Strictness) -> 
     if provider.histories is None:
         message = f"{provider.name} is not the API of a model, so it cannot be asked for an answer"
         raise _export_error(provider, spec, [Problem(path="", rule="provider", message=message)])
+    # What was asked is judged before the schema is rewritten: that error names the option to change, and
+    # a problem of the rewrite a place in the schema.
     form = provider.output
     if form is None:
         return _write_as_tool(provider, spec, strict)

@@ -384,6 +384,9 @@ def _explain(error: Any, bound: "Bound | BoundOutput[Any] | Registry | None") ->
             rule=first.rule,
             error=error,
         )
+    # The errors above are of this library, and know their place. Of any other only words and codes are
+    # known. Its kind is found first: only some kinds have a place in the request, and only some pass by
+    # themselves.
     facts = facts_of(error)
     kind, retryable = _kind(facts)
     should_retry = facts.headers.get("x-should-retry")
@@ -512,6 +515,8 @@ def _tool_name(
     place: Pointer, facts: ErrorFacts, bound: "Bound | BoundOutput[Any] | Registry | None"
 ) -> str | None:
     """Return the output's name, or find the tool by its wire name or position and return its name in the registry."""
+    # What is certain comes first: a provider that speaks of the answer, then one that names the tool. A
+    # position is the last, because it counts the tools of the request as it was sent.
     output_name = bound.name if isinstance(bound, BoundOutput) else None
     names_by_wire_name: Mapping[str, str] = {}
     if isinstance(bound, Bound):

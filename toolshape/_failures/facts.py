@@ -56,6 +56,8 @@ class ErrorFacts:
 
 def facts_of(error: Any) -> ErrorFacts:
     """Collect the facts from an error. An attribute that raises an exception counts as missing."""
+    # The innermost body is the provider's own. A gateway puts a body around it, and an SDK an exception,
+    # and both may have a status and a message of their own: so the innermost is asked first.
     chain = _chain(error)
     bodies = [body for link in chain if (body := _body(link)) is not None]
     unwrapped = [inner for body in bodies for inner in _unwrap(body)]

@@ -100,6 +100,8 @@ def read_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) ->
             )
         elif isinstance(entry.get("custom"), dict):
             tools.append(read_custom(entry["custom"], f"tools[{position}].custom", position, entry))
+    # A choice of one tool has no mode, and requires it. A choice among several has one, and where that is
+    # "auto" the model may also call none, which is as if no tool was chosen.
     choice, names = body.get("tool_choice"), tuple[str, ...]()
     mode = mode_for_word(words, choice)
     if isinstance(choice, dict):
