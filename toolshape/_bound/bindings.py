@@ -25,7 +25,7 @@ from toolshape._plan.run_options import ResumeOptions, refuse_unknown
 from toolshape._records.calls import Strictness
 from toolshape._records.errors import UsageError
 from toolshape._records.identity import OutputRef
-from toolshape._tools.tool import record_of
+from toolshape._tools.tool import read_all, record_of
 
 _STRICTNESS: Mapping[str, Strictness] = {"True": True, "False": False, "auto": "auto"}
 
@@ -49,7 +49,8 @@ class Bindings:
 
         Raises:
             ExportError: The provider is unknown, does not accept one of the tools or the output, or has no strict form.
-            DefinitionError: ``output`` is neither an ``Output`` nor a type that has a JSON Schema.
+            DefinitionError: ``output`` is neither an ``Output`` nor a type that has a JSON Schema. Or definitions
+                cannot be read; the error names all of them.
             UsageError: ``strict`` is not ``True``, ``False`` or ``"auto"``.
         """
         resolved_provider = (
@@ -64,6 +65,7 @@ class Bindings:
         output_key = (key, None if output is None else type_key(output))
         bound = contents.bounds.get(output_key)
         if bound is None or bound.provider is not resolved_provider:
+            read_all(contents.tools.values())
             bound_tools = bind_tools(
                 tools=contents.tools.values(),
                 provider=resolved_provider,

@@ -43,7 +43,9 @@ def check(
 
     Raises:
         ExportError: The provider is unknown.
+        DefinitionError: Some of the tools' definitions cannot be read; the error names all of them.
     """
+    registry.check()
     resolved_provider = get(provider)
     refusals: list[RefusedTool] = []
     for tool in registry:

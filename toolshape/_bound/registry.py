@@ -8,17 +8,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
 
 from toolshape._bound.selection import join_settings, no_such_tool, select_tools
-from toolshape._bound.store import Contents, Store, add_by_name
+from toolshape._bound.store import Contents, Store, add_by_name, name_errors
 from toolshape._function.annotations import calling_frame
 from toolshape._function.calling.call import NOTHING_INJECTED
 from toolshape._records.calls import DefaultEffect, JsonObject, Namespace, Strictness
-from toolshape._records.errors import DefinitionError, Problem, UsageError
+from toolshape._records.errors import DefinitionError, Problem, UsageError, join_errors
 from toolshape._records.printing import rows_as_html, rows_as_rich
 from toolshape._records.report import table
 from toolshape._records.shown import shorten
 from toolshape._tools.definition.record import ReadOptions
 from toolshape._tools.options import ToolOptions, parse_options
-from toolshape._tools.tool import Tool, as_tool, make_from_definition, make_tool
+from toolshape._tools.tool import Tool, as_tool, make_tool, make_unread, read_all
 from toolshape._validation.coercion import choose_rules
 
 if TYPE_CHECKING:
@@ -139,6 +139,8 @@ class Registry:
     ) -> list[Tool[..., Any]]:
         """Add tools from definitions in the format of any provider, or from JSON Schemas; see ``Tool.from_definition``.
 
+        A schema is read when its tool is first bound, called or looked at. ``check`` reads all of them at once.
+
         Args:
             given: A list of definitions, or an object that contains such a list (a request, MCP's list of tools,
                 Gemini's declarations), or the JSON text of such a list or object.
@@ -154,7 +156,9 @@ class Registry:
             The tools.
 
         Raises:
-            DefinitionError: A definition cannot be a tool, or a function has no definition. No tool is added.
+            DefinitionError: A definition is none or has no name, two tools share a name or the form in which it is
+                sent, a function cannot be a tool, or has no definition. The error names all of these, and no tool is
+                added. A schema that cannot be read is an error where it is read: in ``bind`` or ``check``.
         """
         frame = calling_frame()
         requested: list[str] = []
@@ -167,21 +171,35 @@ class Registry:
 
         definitions = build.list_definitions(given)
         read_options = ReadOptions(build.read_documents(documents), closed, defaults)
-        new_tools = [
-            make_from_definition(entry, choose, verbatim, options, frame, read_options)
-            for entry in definitions
-        ]
-        if unmatched_names := sorted(functions.keys() - set(requested)):
-            problem = Problem(
-                path="functions",
-                rule="no_definition",
-                message=f"there is no definition for {unmatched_names[0]!r}",
+        new_tools: list[Tool[..., Any]] = []
+        errors: list[DefinitionError] = []
+        for entry in definitions:
+            try:
+                made = make_unread(entry, choose, verbatim, options, frame, read_options)
+            except DefinitionError as error:
+                errors.append(error)
+            else:
+                new_tools.append(made)
+        for name in sorted(functions.keys() - set(requested)):
+            message = f"there is no definition for {name!r}"
+            problem = Problem(path="functions", rule="no_definition", message=message)
+            errors.append(
+                DefinitionError(tool=name, location="add_definitions", problems=[problem])
             )
-            raise DefinitionError(
-                tool=unmatched_names[0], location="add_definitions", problems=[problem]
-            )
+        errors += name_errors(self._tools, new_tools)
+        if errors:
+            raise join_errors(errors) from errors[0].__cause__
         self._add_all(new_tools)
         return new_tools
+
+    def check(self) -> None:
+        """Read the definitions of all tools now. Otherwise ``bind`` reads them, or the first use of a tool.
+
+        Raises:
+            DefinitionError: Some cannot be read; the error names all of them, with every problem. The registry stays
+                as it was.
+        """
+        read_all(self)
 
     @overload
     def tool(self, function: Callable[P, R], /) -> Tool[P, R]: ...
@@ -488,7 +506,8 @@ class Registry:
         Raises:
             ExportError: The provider is unknown, does not support one of the tools or the output, or has no strict
                 form. Or the text format is unknown, or the provider's servers leave no calls in text.
-            DefinitionError: ``output`` has no JSON Schema.
+            DefinitionError: ``output`` has no JSON Schema. Or some of the definitions that were added cannot be read;
+                the error names all of them.
             UsageError: ``strict`` is not ``True``, ``False`` or ``"auto"``.
         """
         return self._bindings.bind(provider, strict, text_calls, output)

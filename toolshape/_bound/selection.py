@@ -39,19 +39,23 @@ def select_tools(
     )
     left_out = _match_names(tools_by_name, labels(exclude))
     wanted_tags = None if tags is None else labels(tags)
-    known_tags = {tag for tool in tools_by_name.values() for tag in tool.tags}
-    for tag in sorted((wanted_tags or frozenset()) - known_tags, key=str):
-        hint = did_you_mean(str(tag), known_tags)
-        raise KeyError(
-            f"no tool has the tag {tag!r}"
-            + (f" ({hint})" if hint else f"; there are {sorted(known_tags)}")
-        )
+    if wanted_tags is not None:
+        _check_tags(wanted_tags, {tag for tool in tools_by_name.values() for tag in tool.tags})
     return [
         tool
         for name, tool in tools_by_name.items()
         if name in wanted_names - left_out
         and (wanted_tags is None or not tool.tags.isdisjoint(wanted_tags))
     ]
+
+
+def _check_tags(wanted: frozenset[str], known: Collection[str]) -> None:
+    for tag in sorted(wanted - set(known), key=str):
+        hint = did_you_mean(str(tag), known)
+        raise KeyError(
+            f"no tool has the tag {tag!r}"
+            + (f" ({hint})" if hint else f"; there are {sorted(known)}")
+        )
 
 
 def _match_names(there: Collection[str], given: Iterable[str]) -> set[str]:

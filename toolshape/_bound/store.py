@@ -4,14 +4,15 @@ import ast
 import inspect
 import linecache
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from toolshape._records.calls import DefaultEffect, Strictness
-from toolshape._records.errors import DefinitionError, Problem
+from toolshape._records.errors import DefinitionError, Problem, join_errors
+from toolshape._records.shown import readable_name
 from toolshape._tools.record import refuse_unbound_method
-from toolshape._tools.tool import Tool, record_of
+from toolshape._tools.tool import Tool, is_read, record_of
 
 if TYPE_CHECKING:
     from toolshape._answers.output import Output
@@ -105,24 +106,43 @@ def add_by_name(
     """Return the existing and the added tools, by name.
 
     Raises:
-        DefinitionError: Two tools share a name.
+        DefinitionError: Two tools share a name; the error names all of them.
         UsageError: A tool is a method that is not bound to an object.
     """
     tools = dict(there)
+    errors: list[DefinitionError] = []
     for tool in added:
-        refuse_unbound_method(record_of(tool))
-        if not _is_redefined(tools.get(tool.name), tool):
-            _check_name_free(tools, tool)
+        if is_read(tool):
+            refuse_unbound_method(record_of(tool))
+        if tool.name in tools and not _is_redefined(tools[tool.name], tool):
+            errors.append(_name_taken(tools[tool.name], tool))
         tools[tool.name] = tool
+    if errors:
+        raise join_errors(errors)
     return tools
 
 
-def _is_redefined(taken: Tool[..., Any] | None, added: Tool[..., Any]) -> bool:
+def name_errors(
+    there: Mapping[str, Tool[..., Any]], added: Iterable[Tool[..., Any]]
+) -> Iterator[DefinitionError]:
+    """Yield an error for each added tool whose name is taken, or is sent in the same form as the name of another."""
+    by_form = {readable_name(name): tool for name, tool in there.items()}
+    for tool in added:
+        other = by_form.setdefault(readable_name(tool.name), tool)
+        if other is tool or _is_redefined(other, tool):
+            continue
+        if other.name == tool.name:
+            yield _name_taken(other, tool)
+        else:
+            yield _names_meet(other, tool)
+
+
+def _is_redefined(taken: Tool[..., Any], added: Tool[..., Any]) -> bool:
     """Whether a module defined a function again, as in a notebook cell that ran twice; the new tool then wins.
 
     Two functions of one name that stand in one file are a mistake, and not a second definition: the author is told.
     """
-    functions = [None if tool is None else record_of(tool).function for tool in (taken, added)]
+    functions: list[Any] = [taken.function, added.function]
     names = [
         (getattr(function, "__module__", None), getattr(function, "__qualname__", "<locals>"))
         for function in functions
@@ -160,14 +180,24 @@ def _stand_in_one_file(one: Any, other: Any) -> bool:
     return len(lines) > 1 and lines <= places
 
 
-def _check_name_free(tools: Mapping[str, Tool[..., Any]], added: Tool[..., Any]) -> None:
-    if existing := tools.get(added.name):
-        message = (
-            f"{added.name!r} is already defined at {record_of(existing).definition.location}: "
-            "give one of the two tools another name with tool(name=...), "
-            "or all tools of one server or registry a prefix: connect(prefix=...), prefixed(...)"
-        )
-        problem = Problem(path="name", rule="name_taken", message=message)
-        raise DefinitionError(
-            tool=added.name, location=record_of(added).definition.location, problems=[problem]
-        )
+def _name_taken(existing: Tool[..., Any], added: Tool[..., Any]) -> DefinitionError:
+    message = (
+        f"{added.name!r} is already defined at {_location(existing)}: "
+        "give one of the two tools another name with tool(name=...), "
+        "or all tools of one server or registry a prefix: connect(prefix=...), prefixed(...)"
+    )
+    problem = Problem(path="name", rule="name_taken", message=message)
+    return DefinitionError(tool=added.name, location=_location(added), problems=[problem])
+
+
+def _names_meet(existing: Tool[..., Any], added: Tool[..., Any]) -> DefinitionError:
+    message = (
+        f"{existing.name!r} and {added.name!r} would both be sent as {readable_name(added.name)!r}: "
+        "add one of the two under another name with Tool.from_definition(definition, name=...)"
+    )
+    problem = Problem(path="name", rule="name_meets", message=message)
+    return DefinitionError(tool=added.name, location=_location(added), problems=[problem])
+
+
+def _location(tool: Tool[..., Any]) -> str:
+    return record_of(tool).definition.location if is_read(tool) else "a definition"

@@ -116,7 +116,8 @@ class ToolshapeError(Exception):
 class DefinitionError(ToolshapeError):
     """A function cannot be a tool, or a type cannot be an output.
 
-    ``tool`` is the name of the tool or output, ``problems`` lists every reason, and ``location`` is ``file:line``.
+    ``tool`` is the name of the tool or output, ``problems`` lists every reason, and ``location`` is ``file:line``. If
+    the error is about several tools, both list all of them, and the path of each problem begins with a tool's name.
     """
 
     def __init__(
@@ -125,12 +126,12 @@ class DefinitionError(ToolshapeError):
         tool: str,
         location: str,
         problems: Sequence[Problem],
-        kind: Literal["a tool", "an output"] = "a tool",
+        kind: Literal["a tool", "an output", "tools"] = "a tool",
     ) -> None:
         self.tool = tool
         self.location = location
         self.problems = tuple(problems)
-        self.kind: Literal["a tool", "an output"] = kind
+        self.kind: Literal["a tool", "an output", "tools"] = kind
         reasons = "\n".join(f"  - {problem}" for problem in self.problems)
         super().__init__(f"{tool} cannot be {kind} ({location}):\n{reasons}")
 
@@ -145,6 +146,22 @@ class DefinitionError(ToolshapeError):
                 "kind": self.kind,
             },
         )
+
+
+def join_errors(errors: Sequence[DefinitionError]) -> DefinitionError:
+    """Return one error with the problems of all; a single error stays as it is."""
+    if len(errors) == 1:
+        return errors[0]
+    return DefinitionError(
+        tool=", ".join(dict.fromkeys(error.tool for error in errors)),
+        location=", ".join(dict.fromkeys(error.location for error in errors)),
+        problems=[
+            problem._replace(path=".".join(filter(None, (error.tool, problem.path))))
+            for error in errors
+            for problem in error.problems
+        ],
+        kind="tools",
+    )
 
 
 class ExportError(ToolshapeError):

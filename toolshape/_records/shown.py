@@ -1,6 +1,7 @@
 """Shows values on one line: cut to a length, and with every character escaped that a reader could not see."""
 
 import json
+import re
 from typing import Any, Protocol
 
 _LONGEST_SHOWN = 80  # characters of a value in a repr
@@ -32,6 +33,11 @@ def escape_invisible(text: str) -> str:
     return "".join(
         character if character.isprintable() else json.dumps(character)[1:-1] for character in text
     )
+
+
+def readable_name(name: str) -> str:
+    """Return a tool's name with an underscore for each character that providers seldom accept."""
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)
 
 
 class _Reader(Protocol):

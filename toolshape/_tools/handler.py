@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape._families.wire.provider import NameRule, readable_name
+from toolshape._families.wire.provider import NameRule
 from toolshape._function.calling.returned import is_async
 from toolshape._function.core_schema.validation_context import validating_with
 from toolshape._function.signature import Kind
 from toolshape._records.calls import Coercion, DefaultEffect, JsonObject, Strictness
 from toolshape._records.errors import CallError
 from toolshape._records.parts import File, Image, Part, Text, as_text, named
+from toolshape._records.shown import readable_name
 from toolshape._schema.references import resolver
 from toolshape._schema.union_branches import are_disjoint
 from toolshape._tools.hook_kinds import is_either_hook

@@ -4,7 +4,7 @@ import functools
 import inspect
 import sys
 import types
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import replace
 from operator import attrgetter
 from types import MappingProxyType
@@ -14,6 +14,7 @@ from typing import (
     Concatenate,
     Generic,
     Literal,
+    NamedTuple,
     ParamSpec,
     TypeAlias,
     TypeVar,
@@ -39,10 +40,10 @@ from toolshape._records.calls import (
     Strictness,
 )
 from toolshape._records.context import Cancellation
-from toolshape._records.errors import DefinitionError, UsageError
+from toolshape._records.errors import DefinitionError, UsageError, join_errors
 from toolshape._records.shown import escape_invisible
 from toolshape._schema.values import copy_json
-from toolshape._tools.definition.record import Choose, ReadOptions
+from toolshape._tools.definition.record import Choose, ReadOptions, SchemaDefinition
 from toolshape._tools.options import (
     Options,
     ToolOptions,
@@ -104,8 +105,13 @@ class Tool(Generic[P, R]):
 
     __signature__ = _SignatureOfFunction()
 
-    def __init__(self, record: Record, origin: "Tool[..., Any] | None" = None) -> None:
-        self._record = record
+    def __init__(
+        self, record: "Record | UnreadTool", origin: "Tool[..., Any] | None" = None
+    ) -> None:
+        if isinstance(record, Record):
+            self._record = record
+        else:
+            self._unread = record  # the first look at ``_record`` reads the definition
         self.function: Callable[P, R] | None = record.function
         self._origin = origin  # the unbound tool, if this tool is bound
         if origin is not None:
@@ -156,6 +162,8 @@ class Tool(Generic[P, R]):
     if not TYPE_CHECKING:  # type checkers can then report misspelt names
 
         def __getattr__(self, name: str) -> Any:
+            if name == "_record":
+                return _read_now(self)
             # A bound tool takes missing attributes from the unbound tool.
             origin = self.__dict__.get("_origin")
             if origin is None:
@@ -223,7 +231,8 @@ class Tool(Generic[P, R]):
     @property
     def name(self) -> str:
         """The name by which models call the tool."""
-        return self._record.name
+        unread: UnreadTool | None = vars(self).get("_unread")
+        return self._record.name if unread is None else unread.name
 
     @property
     def title(self) -> str | None:
@@ -248,7 +257,8 @@ class Tool(Generic[P, R]):
     @property
     def tags(self) -> frozenset[str]:
         """Labels for ``Registry.subset``."""
-        return self._record.options.tags
+        unread: UnreadTool | None = vars(self).get("_unread")
+        return self._record.options.tags if unread is None else unread.tags
 
     @property
     def timeout(self) -> float | None:
@@ -495,6 +505,28 @@ class Tool(Generic[P, R]):
         ).payload
 
 
+def is_read(tool: Tool[..., Any]) -> bool:
+    """Whether the schema of a tool is known: one from ``add_definitions`` is read when it is first used."""
+    return "_unread" not in vars(tool)
+
+
+def _read_now(tool: Tool[..., Any]) -> Record:
+    """Read the definition of a tool that was not used yet.
+
+    Two threads may read it at the same time: the first record is the one that both get.
+
+    Raises:
+        DefinitionError: The definition cannot be read. The tool stays as it was.
+    """
+    attributes = vars(tool)
+    unread: UnreadTool | None = attributes.get("_unread")
+    if unread is not None:
+        attributes.setdefault("_record", unread.read())
+        attributes.pop("_unread", None)
+    record: Record = attributes["_record"]
+    return record
+
+
 _TIMEOUT_NOT_KEPT = "a plain function cannot be stopped: the timeout holds under adispatch and arun, but not under dispatch"
 record_of: Callable[[Tool[..., Any]], Record] = attrgetter("_record")
 """Returns the ``Record`` of a ``Tool``, for the modules that export and run it."""
@@ -572,14 +604,11 @@ def make_tool(function: Any, options: Options, frame: types.FrameType | None) ->
     name = options.name or getattr(function, "__name__", type(function).__name__)
     refuse_invalid_options(options, str(name), getattr(function, "__module__", ""))
     if isinstance(function, Tool):
-        record = record_of(function)
-        record = record.with_options(record.options._replace(**changed_options(options)))
-        if options.free_text:
-            check_free_text(record.options, record.definition)
-        if options.examples:
-            check_examples(record, record.definition)
-        check_validation_of_results(record)
-        return Tool(record, _origin_of(function))
+        if is_read(function):
+            return Tool(_changed_record(function, options), _origin_of(function))
+        read = functools.partial(_changed_record, function, options)
+        tags = options.tags or function.tags
+        return Tool(UnreadTool(options.name or function.name, tags, function.function, read))
     binding: Binding = "never"
     if isinstance(function, staticmethod):
         function = function.__func__
@@ -608,6 +637,22 @@ def make_tool(function: Any, options: Options, frame: types.FrameType | None) ->
     return Tool(record)
 
 
+def _changed_record(tool: Tool[..., Any], options: Options) -> Record:
+    """Return the record of a tool with some options changed.
+
+    Raises:
+        DefinitionError: The tool cannot have these options, or its definition cannot be read.
+    """
+    record = record_of(tool)
+    record = record.with_options(record.options._replace(**changed_options(options)))
+    if options.free_text:
+        check_free_text(record.options, record.definition)
+    if options.examples:
+        check_examples(record, record.definition)
+    check_validation_of_results(record)
+    return record
+
+
 def _define_now(record: Record) -> bool:
     """Build the definition at decoration, to report mistakes there; return whether the definition could be built.
 
@@ -629,6 +674,15 @@ def _merge_provider_keys(
     return {name: {**written.get(name, {}), **given.get(name, {})} for name in (*written, *given)}
 
 
+class UnreadTool(NamedTuple):
+    """A tool from a definition before its schema is read: what is known of it, and how its record is made."""
+
+    name: str
+    tags: frozenset[str]
+    function: Callable[..., Any] | None
+    read: Callable[[], Record]
+
+
 def make_from_definition(
     definition: Any,
     choose: Choose,
@@ -637,37 +691,80 @@ def make_from_definition(
     frame: types.FrameType | None,
     read_options: ReadOptions,
 ) -> Tool[..., Any]:
-    """Make a tool from a definition; see ``Tool.from_definition``."""
+    """Make a tool from a definition and read its schema; see ``Tool.from_definition``."""
+    tool = make_unread(definition, choose, verbatim, options, frame, read_options)
+    _ = record_of(tool)
+    return tool
+
+
+def make_unread(
+    definition: Any,
+    choose: Choose,
+    verbatim: bool,
+    options: ToolOptions,
+    frame: types.FrameType | None,
+    read_options: ReadOptions,
+) -> Tool[..., Any]:
+    """Make a tool from a definition, whose schema is read when the tool is first used.
+
+    Raises:
+        DefinitionError: It is no definition or has no name, an option is invalid, or the function cannot be a tool.
+    """
     chosen = parse_options(options)
     refuse_invalid_options(chosen, chosen.name or "a definition", "a definition")
     from toolshape._tools.definition import build  # noqa: PLC0415 - it loads all formats, and most programs need none
 
-    parsed_definition, function = build.build_definition(
+    unread = build.outline_definition(
         definition, choose, name=chosen.name, frame=frame, read_options=read_options
     )
-    keys = parsed_definition.keys
+
+    def read() -> Record:
+        parsed_definition = build.build_definition(unread)
+        record = Record(
+            function=unread.function,
+            source=DefinitionSource(definition=parsed_definition),
+            options=_with_written(chosen, parsed_definition, verbatim),
+        )
+        _ = record.definition  # also checks the examples
+        check_validation_of_results(record)
+        return record
+
+    return Tool(UnreadTool(unread.outline.name, chosen.tags, unread.function, read))
+
+
+def _with_written(chosen: Options, definition: SchemaDefinition, verbatim: bool) -> Options:
+    """Return the author's options, and what the definition says where the author says nothing."""
+    keys = definition.keys
     if chosen.effects and "mcp" in keys:  # the author's effects replace the hints in the definition
         keys = {
             **keys,
             "mcp": {key: value for key, value in keys["mcp"].items() if key != "annotations"},
         }
-    chosen = chosen._replace(
-        title=chosen.title or parsed_definition.title,
+    return chosen._replace(
+        title=chosen.title or definition.title,
         # Keep a definition's ``strict`` only if it is ``False``: some providers have no strict form.
-        strict=False
-        if chosen.strict is None and parsed_definition.is_strict is False
-        else chosen.strict,
-        effects=chosen.effects or parsed_definition.effects,
-        examples=chosen.examples or parsed_definition.examples,
+        strict=False if chosen.strict is None and definition.is_strict is False else chosen.strict,
+        effects=chosen.effects or definition.effects,
+        examples=chosen.examples or definition.examples,
         providers=_merge_provider_keys(keys, chosen.providers),
         verbatim=verbatim,
     )
-    record = Record(
-        function=function, source=DefinitionSource(definition=parsed_definition), options=chosen
-    )
-    _ = record.definition  # also checks the examples
-    check_validation_of_results(record)
-    return Tool(record)
+
+
+def read_all(tools: Iterable[Tool[..., Any]]) -> None:
+    """Read the definitions of tools that were not used yet.
+
+    Raises:
+        DefinitionError: Some cannot be read; the error names all of them.
+    """
+    errors: list[DefinitionError] = []
+    for tool in tools:
+        try:
+            _ = record_of(tool).definition
+        except DefinitionError as error:
+            errors.append(error)
+    if errors:
+        raise join_errors(errors) from errors[0].__cause__
 
 
 def with_finding(tool: Tool[..., Any], finding: Finding) -> Tool[..., Any]:
@@ -687,20 +784,11 @@ def _unpickle_definition_tool(
 ) -> Tool[..., Any]:
     from toolshape._tools.definition import build  # noqa: PLC0415 - it loads all formats, and most programs need none
 
-    parsed_definition, _ = build.build_definition(
-        entry,
-        lambda _: function,
-        name=options.name,
-        frame=None,
-        read_options=read_options,
+    unread = build.outline_definition(
+        entry, lambda _: function, name=options.name, frame=None, read_options=read_options
     )
-    return Tool(
-        Record(
-            function=function,
-            source=DefinitionSource(definition=parsed_definition),
-            options=options,
-        )
-    )
+    source = DefinitionSource(definition=build.build_definition(unread))
+    return Tool(Record(function=function, source=source, options=options))
 
 
 def _unpickle_tool(function: Any, options: Options) -> Tool[..., Any]:

@@ -78,7 +78,9 @@ def make_contract(
     Raises:
         ExportError: A provider is unknown, or a tool or output cannot be exported to a provider.
         UsageError: Two outputs have the same name.
+        DefinitionError: Some of the tools' definitions cannot be read.
     """
+    tools.check()
     names = tuple(dict.fromkeys(providers))
     fingerprints = {name: _fingerprints(tools, name) for name in names}
     rules = _rules(tools)

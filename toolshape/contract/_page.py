@@ -106,7 +106,9 @@ def render_page(
 
     Raises:
         ExportError: A provider is unknown.
+        DefinitionError: Some of the tools' definitions cannot be read.
     """
+    tools.check()
     by_provider = {provider: _bind(tools, provider) for provider in dict.fromkeys(providers)}
     keys = {provider: f"p{number}" for number, provider in enumerate(by_provider)}
     groups = [_groups(tool, by_provider) for tool in tools]

@@ -16,9 +16,9 @@ from mcp_types import ToolListChangedNotification
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolshape._bound.registry import Registry, replace_tools
-from toolshape._families.wire.provider import readable_name
 from toolshape._records.calls import Effect, Finding, JsonObject
 from toolshape._records.errors import DefinitionError, UsageError
+from toolshape._records.shown import readable_name
 from toolshape._tools.definition.record import ReadOptions
 from toolshape._tools.options import ToolOptions
 from toolshape._tools.tool import Tool, make_from_definition, record_of, with_finding

@@ -190,8 +190,10 @@ def server(
 
     Raises:
         UsageError: The key is too short, ``ledger`` is not a ledger, or another argument is invalid.
+        DefinitionError: Some of the tools' definitions cannot be read.
     """
     _check(tools, inject, expires)
+    tools.check()
     secret = secrets.token_bytes(_SHORTEST_KEY) if key is None else _check_key(key)
     if ledger is not None:
         check_ledger(ledger, None)

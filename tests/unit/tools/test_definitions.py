@@ -23,7 +23,7 @@ from toolshape import (
     tool,
 )
 from toolshape._families import get
-from toolshape._tools.definition.formats import read_definition
+from toolshape._tools.definition.formats import outline, read_definition
 from toolshape._tools.export import to_wire
 
 PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -77,7 +77,7 @@ FORMS = {
 def test_every_form_is_told_apart(form):
     """The same tool, whoever it was written for; what was given is not changed."""
     given = copy.deepcopy(FORMS[form])
-    found = read_definition(FORMS[form])
+    found = read_definition(outline(FORMS[form]))
     assert found.form == form
     assert (found.name, found.description) == ("weather", "W.")
     assert found.parameters == PARAMETERS
@@ -184,7 +184,7 @@ def test_habits(written, meant):
         "type": "object",
         "properties": {"x": written, "y": {"type": "array", "items": written}},
     }
-    foreign = read_definition({"name": "f", "parameters": schema})
+    foreign = read_definition(outline({"name": "f", "parameters": schema}))
     assert foreign.parameters["properties"] == {"x": meant, "y": {"type": "array", "items": meant}}
     if any(word in str(written) for word in ("dict", "tuple", "int'", "allowed_values")):
         assert {finding.path.partition(".")[0].rstrip("[]") for finding in foreign.findings} == {

@@ -21,6 +21,7 @@ from toolshape._records.calls import (
 from toolshape._records.errors import ExportError, Problem, ResponseError
 from toolshape._records.parts import File, Image, by_media_type, is_taken, kind_of
 from toolshape._records.result import ResponseWarning, Result, Usage
+from toolshape._records.shown import readable_name
 from toolshape._schema.checks import Cited
 from toolshape._schema.lens import Pass
 
@@ -131,11 +132,6 @@ class NameRule(NamedTuple):
             digest.translate(_DIGITS),
         )
         return next(filter(self.admits, candidates), None)
-
-
-def readable_name(name: str) -> str:
-    """Return a tool's name with an underscore for each character that providers seldom accept."""
-    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)
 
 
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")

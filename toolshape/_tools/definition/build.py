@@ -6,7 +6,7 @@ Needs the extra ``schema``.
 import inspect
 import types
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolshape._function import result_form as result_forms
 from toolshape._function import signature as signatures
@@ -26,8 +26,16 @@ from toolshape._records.errors import DefinitionError, Problem, UsageError
 from toolshape._records.shown import shorten
 from toolshape._schema.keywords import UNIONS
 from toolshape._schema.lens import UnsupportedError
+from toolshape._schema.values import copy_json
 from toolshape._tools.definition.bundle import Documents
-from toolshape._tools.definition.formats import Foreign, ForeignError, entries, read_definition
+from toolshape._tools.definition.formats import (
+    Foreign,
+    ForeignError,
+    Outline,
+    entries,
+    outline,
+    read_definition,
+)
 from toolshape._tools.definition.record import Choose, ReadOptions, SchemaDefinition
 from toolshape._validation.coercion import Coerce
 from toolshape._validation.pattern_search import searches_for
@@ -37,15 +45,24 @@ if TYPE_CHECKING:
     from toolshape._validation.schema_defaults import Defaults
 
 
-def build_definition(
+class Unread(NamedTuple):
+    """A definition whose schema is not read yet, with the function that answers its calls, if there is one."""
+
+    outline: Outline
+    function: Callable[..., Any] | None
+    signature: Signature | None
+    read_options: ReadOptions
+
+
+def outline_definition(
     given: Any,
     choose: Choose,
     *,
     name: str | None,
     frame: types.FrameType | None,
     read_options: ReadOptions,
-) -> tuple[SchemaDefinition, Callable[..., Any] | None]:
-    """Read a definition and match a function to it.
+) -> Unread:
+    """Find the name of a definition and the function for it, without a look at the schema.
 
     Args:
         given: One definition in any format: a dict, an SDK object, or JSON text.
@@ -56,46 +73,56 @@ def build_definition(
         read_options: How the definition is read.
 
     Raises:
-        DefinitionError: The definition cannot be read, its schema is invalid, or the function does not accept the
-            arguments in the schema.
+        DefinitionError: It is no definition or has no name, or its function cannot be a tool.
     """
     try:
-        return _build(given, choose, name, frame, read_options)
-    except RecursionError as error:
-        problem = Problem(
-            path="", rule="too_large", message="the definition is nested too deeply to be read"
-        )
-        raise DefinitionError(
-            tool=name or "a definition", location="a definition", problems=[problem]
-        ) from error
-
-
-def _build(
-    given: Any,
-    choose: Choose,
-    name: str | None,
-    frame: types.FrameType | None,
-    read_options: ReadOptions,
-) -> tuple[SchemaDefinition, Callable[..., Any] | None]:
-    try:
-        foreign = read_definition(given, name=name, documents=read_options.documents)
+        found = outline(given, name=name)
     except ForeignError as error:
-        raise DefinitionError(
-            tool=error.name, location="a definition", problems=error.problems
-        ) from error
+        raise _as_definition_error(error) from error
+    except RecursionError as error:
+        raise _too_large(name, _TOO_DEEP) from error
+    function = choose(found.key)
+    signature = None if function is None else _signature(function, found.name, frame)
+    return Unread(found, function, signature, read_options)
+
+
+def build_definition(unread: Unread) -> SchemaDefinition:
+    """Read the schema of a definition, and match its function to it.
+
+    Raises:
+        DefinitionError: The schema is invalid, or the function does not accept the arguments in the schema.
+    """
+    try:
+        return _build(unread)
+    except ForeignError as error:
+        raise _as_definition_error(error) from error
     except UnsupportedError as error:
-        problem = Problem(path="", rule="too_large", message=str(error))
-        raise DefinitionError(
-            tool=name or "a definition", location="a definition", problems=[problem]
-        ) from error
+        raise _too_large(unread.outline.name, str(error)) from error
+    except RecursionError as error:
+        raise _too_large(unread.outline.name, _TOO_DEEP) from error
+
+
+def _as_definition_error(error: ForeignError) -> DefinitionError:
+    return DefinitionError(tool=error.name, location="a definition", problems=error.problems)
+
+
+def _too_large(name: str | None, message: str) -> DefinitionError:
+    problem = Problem(path="", rule="too_large", message=message)
+    return DefinitionError(tool=name or "a definition", location="a definition", problems=[problem])
+
+
+_TOO_DEEP = "the definition is nested too deeply to be read"
+
+
+def _build(unread: Unread) -> SchemaDefinition:
+    _, function, signature, read_options = unread
+    foreign = read_definition(unread.outline, read_options.documents)
     from toolshape._validation import (  # noqa: PLC0415 - they need an extra
         jsonschema_checker,
         schema_defaults,
     )
 
     searches = searches_for(foreign.parameters)
-    function = choose(foreign.entry_name or foreign.name)
-    signature = None if function is None else _signature(function, foreign.name, frame)
     location = "a definition" if signature is None else signature.location
     fills_defaults = read_options.defaults == "fill" or (
         read_options.defaults is None and function is not None
@@ -114,7 +141,7 @@ def _build(
         raise DefinitionError(tool=foreign.name, location=location, problems=problems)
     kind, known, switched = _of_signature(signature)
     own_findings = () if defaults is None else tuple(_default_findings(defaults, signature))
-    definition = SchemaDefinition(
+    return SchemaDefinition(
         name=foreign.name,
         title=foreign.title,
         description=foreign.description,
@@ -142,7 +169,6 @@ def _build(
         is_strict=foreign.is_strict,
         verbatim=_verbatim(foreign),
     )
-    return definition, function
 
 
 def _of_signature(
@@ -188,15 +214,17 @@ def _verbatim(foreign: Foreign) -> Verbatim | None:
 
 
 def read_documents(given: Mapping[str, Any]) -> Documents | None:
-    """Return the documents that definitions refer to; ``None`` if there are none."""
-    return Documents(dict(given)) if given else None
+    """Return the documents that definitions refer to, as a copy; ``None`` if there are none."""
+    return Documents(copy_json(dict(given))) if given else None
 
 
 def list_definitions(given: Any) -> list[Any]:
     """Return the definitions in ``given``: a list, a request, a list of tools or a single definition.
 
+    What is no definition is returned with them: ``outline_definition`` refuses it.
+
     Raises:
-        DefinitionError: A part of ``given`` is not a definition.
+        DefinitionError: ``given`` is no JSON.
     """
     try:
         return list(entries(given))

@@ -8,7 +8,7 @@ from toolshape._families.wire.bodies import to_plain_json
 from toolshape._records.calls import Effect, Finding, JsonObject, JsonSchema
 from toolshape._records.errors import Problem
 from toolshape._schema.values import copy_json
-from toolshape._tools.definition.normalise import SCHEMA_WORDS, SchemaReader
+from toolshape._tools.definition.normalise import NO_SCHEMA, SCHEMA_WORDS, SchemaReader, as_object
 
 if TYPE_CHECKING:
     from toolshape._tools.definition.bundle import Documents
@@ -54,8 +54,34 @@ _INNER = ("function", "toolSpec")
 """The keys of an entry that hold the definition itself."""
 
 
+class Outline(NamedTuple):
+    """What a definition says before its schema is read.
+
+    ``entry`` is the whole definition as written, and a copy; ``inner`` is the part of it that holds the name and the
+    ``schema``.
+    """
+
+    form: "_DefinitionForm"
+    entry: JsonObject
+    inner: JsonObject
+    name: str
+    schema: Any
+
+    @property
+    def key(self) -> str:
+        """The name in the definition, by which its function is found; the tool's own if it has none."""
+        written = self.inner.get("name")
+        return written if isinstance(written, str) and written else self.name
+
+
 def entries(given: Any) -> Iterator[Any]:
-    """Yield every definition in a list, a request or a nested list of tools; yield a single definition itself."""
+    """Yield every definition in a list, a request or a nested list of tools; yield a single definition itself.
+
+    What is no definition is yielded as it is: ``outline`` says why.
+
+    Raises:
+        ForeignError: The whole cannot be read as JSON.
+    """
     yield from _entries_in(_parse_json(given))
 
 
@@ -63,11 +89,11 @@ def _entries_in(given: Any) -> Iterator[Any]:
     """Yield every definition in JSON data, in which a definition may also stand as JSON text."""
     if isinstance(given, list):
         for item in given:
-            yield from _entries_in(_parse_json(item) if isinstance(item, (str, bytes)) else item)
+            yield from _entries_in(_json_or_text(item))
         return
     if not isinstance(given, dict):
-        message = f"{type(given).__name__} is not a definition"
-        raise ForeignError("a definition", Problem(path="", rule="form", message=message))
+        yield given
+        return
     for wrapper in _WRAPPERS:
         if isinstance(given.get(wrapper), dict) and not any(
             isinstance(given.get(key), list) for key in _LISTS
@@ -115,6 +141,16 @@ def _list_in(holder: Any) -> list[Any]:
     """Return the list of definitions that a request, or one of its tools, holds."""
     container = holder if isinstance(holder, dict) else {}
     return next((container[key] for key in _LISTS if isinstance(container.get(key), list)), [])
+
+
+def _json_or_text(item: Any) -> Any:
+    """Return what a text in a list says as JSON; a text that is no JSON is returned as it is."""
+    if not isinstance(item, (str, bytes)):
+        return item
+    try:
+        return json.loads(item)
+    except ValueError:
+        return item
 
 
 def _parse_json(given: Any) -> Any:
@@ -173,21 +209,18 @@ _FORMS = (
 )
 
 
-def read_definition(
-    given: Any, *, name: str | None = None, documents: "Documents | None" = None
-) -> Foreign:
-    """Read one definition.
+def outline(given: Any, *, name: str | None = None) -> Outline:
+    """Find the format, the name and the parts of one definition.
 
     Args:
         given: A dict, an SDK object, or JSON text.
         name: The tool's name. It is needed if the definition has no name, such as a bare JSON Schema. Otherwise it
             replaces the definition's name.
-        documents: What the schemas refer to outside of themselves.
 
     Raises:
-        ForeignError: The format is unknown, or the schema cannot be read; the error holds every problem.
+        ForeignError: The format is unknown, there is no name, or what should be the schema is none.
     """
-    entry = _single_definition(given, name)
+    entry = copy_json(_single_definition(given, name))
     form, inner = _form_of(entry, name)
     tool_name = str(name or inner.get("name") or inner.get("title") or "")
     if not tool_name:
@@ -195,8 +228,23 @@ def read_definition(
             "a definition",
             Problem(path="name", rule="name", message="the definition has no name: pass name="),
         )
-    written_schema = inner if form.schema == "" else inner.get(form.schema)
-    schema = _unwrap(written_schema)
+    schema = _unwrap(inner if form.schema == "" else inner.get(form.schema))
+    if as_object(schema) is None:
+        raise ForeignError(tool_name, NO_SCHEMA)
+    return Outline(form, entry, inner, tool_name, schema)
+
+
+def read_definition(outlined: Outline, documents: "Documents | None" = None) -> Foreign:
+    """Read the schemas and the other parts of a definition.
+
+    Args:
+        outlined: The definition, whose format and name are known.
+        documents: What the schemas refer to outside of themselves.
+
+    Raises:
+        ForeignError: The schema cannot be read; the error holds every problem.
+    """
+    form, entry, inner, tool_name, schema = outlined
     reader = SchemaReader(documents)
     parameters = reader.arguments(schema)
     output = None if form.output is None else inner.get(form.output)
@@ -212,7 +260,7 @@ def read_definition(
     is_strict = inner.get("strict")
     return Foreign(
         form=_provider_of(form, entry, schema),
-        entry=copy_json(entry),
+        entry=entry,
         entry_name=inner.get("name"),
         name=tool_name,
         title=title,
@@ -233,7 +281,12 @@ def _single_definition(given: Any, name: str | None) -> JsonObject:
     if len(definitions) != 1:
         message = f"expected one definition, got {len(definitions)}: use Registry.add_definitions"
         raise ForeignError(name or "a definition", Problem(path="", rule="form", message=message))
-    definition: JsonObject = definitions[0]
+    definition = definitions[0]
+    if isinstance(definition, (str, bytes)):
+        definition = _parse_json(definition)
+    if not isinstance(definition, dict):
+        message = f"{type(definition).__name__} is not a definition"
+        raise ForeignError("a definition", Problem(path="", rule="form", message=message))
     return definition
 
 

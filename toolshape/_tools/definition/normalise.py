@@ -48,6 +48,18 @@ _KINDS: Mapping[str, Any] = {
 }
 
 
+NO_SCHEMA = Problem(path="", rule="type", message="the parameters must be a JSON Schema")
+
+
+def as_object(schema: Any) -> JsonSchema | None:
+    """Return the schema of arguments as an object; ``None`` if it is neither a schema nor parameters by name."""
+    if isinstance(schema, list) and _are_parameters(schema):
+        return _schema_of_list(schema)
+    if isinstance(schema, dict):
+        return {"type": "object", "properties": schema} if _is_map_of_parameters(schema) else schema
+    return {"type": "object", "properties": {}} if schema is None or schema is True else None
+
+
 class SchemaReader:
     """Normalises schemas; collects their errors (``problems``) and the reinterpreted deviations (``findings``).
 
@@ -68,18 +80,11 @@ class SchemaReader:
 
         ``schema`` may also be a list of named parameters, or a map from names to parameters.
         """
-        if isinstance(schema, list) and _are_parameters(schema):
-            schema = _schema_of_list(schema)
-        elif isinstance(schema, dict) and _is_map_of_parameters(schema):
-            schema = {"type": "object", "properties": schema}
-        if schema is None or schema is True:
-            schema = {"type": "object", "properties": {}}
-        if not isinstance(schema, dict):
-            self.problems.append(
-                Problem(path="", rule="type", message="the parameters must be a JSON Schema")
-            )
+        written = as_object(schema)
+        if written is None:
+            self.problems.append(NO_SCHEMA)
             return {}
-        canonical = self.canonical(schema)
+        canonical = self.canonical(written)
         if "$ref" in canonical:  # the root itself is a reference
             target = resolver(canonical)(canonical)
             if not isinstance(target, dict) or target.get("not") == {}:
