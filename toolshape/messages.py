@@ -5,6 +5,7 @@ The library reads ``Message`` records from one provider's messages, and writes t
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from operator import is_
 from typing import Any, Literal, TypeAlias
 
 from toolshape._records.calls import JsonObject
@@ -187,9 +188,7 @@ def results_in(message: Message) -> list[ToolResultPart]:
 def with_parts(message: Message, parts: Iterable[MessagePart]) -> Message:
     """Return the message with other parts and without ``raw``, or the message itself if the parts are the same."""
     new_parts = tuple(parts)
-    if len(new_parts) == len(message.parts) and all(
-        part is old_part for part, old_part in zip(new_parts, message.parts, strict=True)
-    ):
+    if len(new_parts) == len(message.parts) and all(map(is_, new_parts, message.parts)):
         return message
     return replace(message, parts=new_parts, raw=None)
 

@@ -59,7 +59,7 @@ from toolshape._records.errors import ExportError, HistoryError, Problem, UsageE
 from toolshape._records.identity import OutputRef, has_made_up_id
 from toolshape._records.parts import File, Image, Text
 from toolshape._records.printing import Line, lines_as_html, lines_as_rich, lines_as_text
-from toolshape._records.result import PendingCall, Result, make_sendable
+from toolshape._records.result import PendingCall, Result, is_json, make_sendable
 from toolshape._records.shown import shown
 from toolshape._schema.secrets import MASKED
 from toolshape._tools.tool import record_of
@@ -374,6 +374,8 @@ class Conversation:
 
         This method never raises, so no result of a call that ran is lost.
         """
+        if self._open is None:
+            return
         with self._lock:
             turn = self._open
             if turn is None or self._runs or is_open(turn):
@@ -704,10 +706,10 @@ class Conversation:
             model = self._asked[
                 1
             ]  # the requested name, which may be an alias for the version that the response names
-        wire_messages, origin = (
-            list(make_sendable(results._assistant)),
-            Origin(provider=provider.name, model=model, fingerprint=bound.fingerprint),
-        )
+        given = results._assistant
+        is_plain = is_json(given)
+        wire_messages = list(given if is_plain else make_sendable(given))
+        origin = Origin(provider=provider.name, model=model, fingerprint=bound.fingerprint)
         read_messages = response_messages(
             provider,
             wire_messages,
@@ -715,6 +717,7 @@ class Conversation:
             results.finish,
             origin,
             self._messages,
+            is_plain=is_plain,
             usage=results.usage,
             holds_secret=_holds_secret(results),
         )
@@ -864,14 +867,7 @@ class Conversation:
         if problems:
             raise HistoryError(provider=bound.provider.name, problems=problems)
         self._asked, self._asked_since = (bound, model), True
-        self._sent = {
-            **{
-                name: sent_bound
-                for name, sent_bound in self._sent.items()
-                if name != bound.provider.name
-            },
-            bound.provider.name: bound,
-        }
+        self._remember_sent(bound)
         body: JsonObject = {} if model is None else {histories.model_key: model}
         if converted.system and histories.system is not None:
             body.update(histories.system(converted.system))
@@ -879,6 +875,14 @@ class Conversation:
         return _merge(
             _merge(body, request), {key: to_plain_json(value) for key, value in keywords.items()}
         )
+
+    def _remember_sent(self, bound: Bound) -> None:
+        """Put these tools last among those that were sent; a new dict, since another thread may read the old one."""
+        sent, name = self._sent, bound.provider.name
+        if sent.get(name) is bound and next(reversed(sent)) == name:
+            return
+        others = {other: other_bound for other, other_bound in sent.items() if other != name}
+        self._sent = {**others, name: bound}
 
     def _converted(
         self,
@@ -1382,9 +1386,9 @@ def _merge(first: JsonObject, second: JsonObject, path: str = "") -> JsonObject:
     Raises:
         UsageError: Both objects have a value for the same key.
     """
-    merged = dict(first)
     if not second:
-        return merged
+        return first
+    merged = dict(first)
     spellings = {
         key.replace("_", "").lower(): key for key in merged
     }  # Gemini's SDK takes snake_case and camelCase

@@ -108,6 +108,7 @@ def response_messages(
     origin: Origin,
     before: Sequence[Message],
     *,
+    is_plain: bool,
     usage: Usage | None = None,
     holds_secret: bool = False,
 ) -> list[Message]:
@@ -120,11 +121,14 @@ def response_messages(
         finish: The reason why the response ended.
         origin: The provider and model that wrote the messages, and the fingerprint of the tools in the request.
         before: The earlier messages of the conversation.
+        is_plain: Whether the messages are JSON that every client can send.
         usage: The tokens of the response, for its last message.
         holds_secret: Whether a call or the answer may hold a secret.
     """
     try:
-        messages = response_in(histories_of(provider), given, before) if given else []
+        messages = (
+            response_in(histories_of(provider), given, before, is_plain=is_plain) if given else []
+        )
     except ResponseError:
         messages = []
     parts = [part for message in messages for part in calls_in(message)]

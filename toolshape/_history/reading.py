@@ -9,7 +9,7 @@ from toolshape._families.wire.histories import Histories
 from toolshape._families.wire.ids import generated_id, id_seed
 from toolshape._records.calls import JsonObject
 from toolshape._records.errors import ResponseError
-from toolshape._records.result import is_json, make_sendable
+from toolshape._records.result import make_sendable
 from toolshape.messages import (
     Message,
     MessagePart,
@@ -31,8 +31,11 @@ def link_results(messages: Sequence[Message], before: Sequence[Message] = ()) ->
     Returns:
         The messages. A message that needs no new id is returned as the same object.
     """
+    has_ids = all(map(_has_ids, messages))
+    if has_ids and not any(map(results_in, messages)):
+        return list(messages)
     waiting = _unanswered(before)
-    if all(_has_ids(message) for message in messages) and all(call.has_id for call in waiting):
+    if has_ids and all(call.has_id for call in waiting):
         return list(messages)
     call_ids = {call.id for message in before for call in calls_in(message)}
     linked_messages: list[Message] = []
@@ -133,14 +136,14 @@ def messages_in(histories: Histories, given: Any, before: Sequence[Message] = ()
 
 
 def response_in(
-    histories: Histories, given: Sequence[Any], before: Sequence[Message]
+    histories: Histories, given: Sequence[Any], before: Sequence[Message], *, is_plain: bool
 ) -> list[Message]:
-    """Read the messages of a response; where they are JSON as it came, nothing has to be converted.
+    """Read the messages of a response; ``is_plain`` says that they are JSON, so nothing has to be converted.
 
     Raises:
         ResponseError: They cannot be read.
     """
-    if not (is_json(given) and all(type(item) is dict and item.keys() & _KEYS for item in given)):
+    if not (is_plain and all(type(item) is dict and item.keys() & _KEYS for item in given)):
         return messages_in(histories, given, before)
     try:
         messages = [

@@ -32,7 +32,7 @@ from toolshape._plan.planning import plan_calls
 from toolshape._plan.results import Results, assistant_of
 from toolshape._records.calls import JsonObject, Strictness
 from toolshape._records.errors import ResponseError, UsageError, did_you_mean
-from toolshape._records.result import add_usage
+from toolshape._records.result import add_usage, is_json
 from toolshape._records.shown import shown
 from toolshape._schema.secrets import MASKED
 from toolshape._tools.source import Definition
@@ -269,8 +269,15 @@ def _with_evidence(
 
 def _text_of(results: Results) -> str:
     origin = Origin(provider=results.provider.name)
+    given = assistant_of(results)
     messages = response_messages(
-        results.provider, assistant_of(results), results.calls, results.finish, origin, ()
+        results.provider,
+        given,
+        results.calls,
+        results.finish,
+        origin,
+        (),
+        is_plain=is_json(given),
     )
     return "".join(message.text for message in messages)
 

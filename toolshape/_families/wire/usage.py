@@ -1,6 +1,5 @@
 """Helps the families to read the token counts of a response, from JSON or from an SDK's object."""
 
-import functools
 from typing import Any
 
 from toolshape._families.wire.bodies import member
@@ -11,12 +10,11 @@ def count_at(node: Any, *places: str) -> int | None:
     """Return the first whole number at one of these places, for example ``"details.cached_tokens"``."""
     if node is None:
         return None
-    is_object = type(node) is dict
     for place in places:
-        if is_object and "." not in place:
-            found = node.get(place)
-        else:
-            found = functools.reduce(member, place.split("."), node)
+        outer, _, inner = place.partition(".")
+        found = member(node, outer)
+        if inner and found is not None:
+            found = member(found, inner)
         if isinstance(found, int) and not isinstance(found, bool):
             return found
     return None
@@ -36,4 +34,7 @@ def usage_of(
 ) -> Usage | None:
     """Return the usage, or ``None`` if the wire says nothing about it."""
     usage = Usage(input_tokens, output_tokens, cached_tokens, reasoning_tokens)
-    return None if usage == Usage() else usage
+    return None if usage == _NOTHING else usage
+
+
+_NOTHING = Usage()
