@@ -12,7 +12,8 @@ from typing import Any
 from calls import call_rows
 from commits import CHANGED, commit_of
 from costs import definition_rows, export_rows, growth_rows, import_rows, memory_rows
-from instructions import instruction_rows
+from instructions import call_instruction_rows, loop_instruction_rows
+from loops import loop_rows
 from peers import PEERS, Peer, installed
 from rows import Row, as_markdown
 from timing import Effort, Spread
@@ -40,7 +41,17 @@ Where another library is ahead:
   all others get; mcp and openai-agents wrap theirs in new ones. Ours are copies.
 - Of the import: toolschema and polytools know nothing of pydantic.
 """
-PARTS = ("call", "definition", "export", "import", "memory", "growth", "instructions")
+PARTS = (
+    "call",
+    "definition",
+    "export",
+    "import",
+    "memory",
+    "growth",
+    "instructions",
+    "loop",
+    "loop instructions",
+)
 
 
 def measure(parts: Iterable[str], peers: Sequence[Peer], *, is_quick: bool) -> list[Row]:
@@ -53,7 +64,9 @@ def measure(parts: Iterable[str], peers: Sequence[Peer], *, is_quick: bool) -> l
         "import": lambda: import_rows(1 if is_quick else 11, peers),
         "memory": lambda: memory_rows(*([5] if is_quick else [])),
         "growth": lambda: growth_rows(*([300, 1_000] if is_quick else [])),
-        "instructions": instruction_rows,
+        "instructions": call_instruction_rows,
+        "loop": lambda: loop_rows(effort),
+        "loop instructions": loop_instruction_rows,
     }
     return [row for part in parts for row in ways[part]()]
 

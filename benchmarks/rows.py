@@ -16,6 +16,8 @@ TITLES: Mapping[str, str] = {
     "memory": "Memory of a tool beyond its pydantic model, after export to one provider, KB",
     "growth": "Growth: the exponent by which a cost grows",
     "instructions": "Instructions of one call, in ratio to its floor (callgrind)",
+    "loop": "What surrounds a call, in ratio to a validated call or to the floor that is named, by time",
+    "loop instructions": "The same by instructions (callgrind)",
 }
 
 
