@@ -4,6 +4,7 @@ import hashlib
 import json
 import threading
 import uuid
+import weakref
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -171,9 +172,8 @@ class Conversation:
         self._conversions: dict[Any, tuple[Bound, Conversion]] = {}
         self._asked: tuple[Bound, str | None] | None = None
         self._sent: dict[str, Bound] = {}
-        self._added: dict[
-            int, Results
-        ] = {}  # keeps results alive: a new object could reuse an id()
+        # Weak, because results hold their whole response: whoever could add them again keeps them alive.
+        self._added: dict[int, weakref.ref[Results]] = {}
         self.id = uuid.uuid4().hex
         self._turns = 0
         self._open: OpenTurn | None = None
@@ -314,7 +314,8 @@ class Conversation:
                 f"+= takes Results, such as plan.results, not {type(raw_results).__name__}"
             )
         if self._open is None or self._open.results is not results:
-            if id(results) in self._added:
+            added = self._added.get(id(results))
+            if added is not None and added() is results:
                 raise UsageError(
                     "these results are already in the conversation: dispatch, or an earlier +=, appended them"
                 )
@@ -382,7 +383,7 @@ class Conversation:
                 return
             if not turn.is_repeated:
                 self._append_results(turn.results)
-            self._added[id(turn.results)] = turn.results
+            self._added[id(turn.results)] = weakref.ref(turn.results)
             self._coercions |= {
                 result.id: result.coercions for result in turn.results if result.coercions
             }

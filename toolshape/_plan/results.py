@@ -338,6 +338,7 @@ class Results(Sequence[Result]):
     # call of an unknown tool is there, and may hold a secret. ``_response`` is the response as it
     # came, ``Streamed`` or ``Kept``; see ``keep_response``.
     __slots__ = (
+        "__weakref__",
         "_answer",
         "_answered_by",
         "_answers",
@@ -436,7 +437,11 @@ class Results(Sequence[Result]):
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         # Waiting entries hold functions; their positions are enough to tell which calls were not run.
-        slots = {name: getattr(self, name) for name in self.__slots__ if hasattr(self, name)}
+        slots = {
+            name: getattr(self, name)
+            for name in self.__slots__
+            if name != "__weakref__" and hasattr(self, name)
+        }
         slots["_response"] = kept_of_results(self)  # a client's object may hold connections
         if "_answer" in slots:  # the target holds functions
             slots["_answer"] = self.output

@@ -2,8 +2,10 @@
 
 import asyncio
 import copy
+import gc
 import json
 import pickle
+import weakref
 from dataclasses import replace
 
 import pytest
@@ -723,3 +725,17 @@ def test_results_stand_in_the_order_of_their_calls():
         "toolu_1",
         "toolu_2",
     ]
+
+
+def test_a_closed_turn_keeps_no_response_alive():
+    """A conversation of a thousand turns holds their messages, not the responses of the clients."""
+    chat = Conversation(TOOLS)
+    chat.user("Count.")
+    chat.request("openai")
+    results = chat.dispatch(openai_response(("call_1", "stock", '{"items": {"a": 1}}')))
+    with pytest.raises(UsageError, match="already in the conversation"):
+        chat += results
+    held = weakref.ref(results)
+    del results
+    gc.collect()
+    assert held() is None
