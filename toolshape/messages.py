@@ -172,7 +172,9 @@ def part_path(message: Message, part: MessagePart) -> str:
     """Return the path of a part. A part that was moved from another message keeps its original path."""
     if message.path and part.path.startswith(f"{message.path.partition('[')[0]}["):
         return part.path
-    return f"{message.path}.{part.path}" if part.path else message.path
+    if part.path:
+        return f"{message.path}.{part.path}"
+    return message.path
 
 
 def calls_in(message: Message) -> list[ToolCallPart]:

@@ -61,7 +61,10 @@ def compile_answer_reading(
         is_wrapped: Whether the LLM writes the answer inside an object.
     """
     name = definition.name
-    back = lens.back if is_wrapped else in_object({FIELD: lens.back})
+    if is_wrapped:
+        back = lens.back
+    else:
+        back = in_object({FIELD: lens.back})
     traits = traits_of(definition)
     validate = compile_model_validation(traits, ValidationSettings(name, rules, back, lens.drops))
 
@@ -69,7 +72,9 @@ def compile_answer_reading(
 
     @functools.cache  # many outputs are bound, and never asked for
     def model_reading() -> Callable[[Any], Any] | None:
-        return _compile_model_reading(traits) if is_as_sent else None
+        if is_as_sent:
+            return _compile_model_reading(traits)
+        return None
 
     def read_text(text: str, is_cut: bool) -> Validated:
         read_model = model_reading()
@@ -107,7 +112,10 @@ def _compile_model_reading(traits: ModelTraits) -> Callable[[Any], Any] | None:
     if is_special or traits.reserved or traits.validators.runs_code:
         return None
     core: Any = traits.model.__pydantic_core_schema__
-    around = core["schema"] if core["type"] == "definitions" else core
+    if core["type"] == "definitions":
+        around = core["schema"]
+    else:
+        around = core
     node = around["schema"]["fields"][FIELD]["schema"]
     if node["type"] != "model":
         return None
@@ -122,7 +130,9 @@ def _compile_model_reading(traits: ModelTraits) -> Callable[[Any], Any] | None:
             model = validate_json(text)
         except Exception:
             return None
-        return model if text.count(":") == count_keys(model) else None
+        if text.count(":") == count_keys(model):
+            return model
+        return None
 
     return read_model
 
@@ -201,14 +211,18 @@ def _describe_surroundings(text: str) -> str:
     # The description does not quote this text, because it may contain the value of a secret field.
     if before:
         return "there is text before it"
-    return "there is text after it" if after else ""
+    if after:
+        return "there is text after it"
+    return ""
 
 
 _PREFIX = f"{FIELD}."
 
 
 def _unwrap_path(path: str) -> str:
-    return "" if path == FIELD else path.removeprefix(_PREFIX)
+    if path == FIELD:
+        return ""
+    return path.removeprefix(_PREFIX)
 
 
 def _unwrap_paths(coercions: Sequence[Coercion]) -> tuple[Coercion, ...]:
@@ -249,7 +263,10 @@ def answer_of(
     )
     answer.text = text or refusal
     if (refusal and not text) or answer.finish == "refusal":
-        refusal_text = answer.text if isinstance(answer.text, str) else ""
+        if isinstance(answer.text, str):
+            refusal_text = answer.text
+        else:
+            refusal_text = ""
         answer.error = AnswerError("refused_answer", output=output, text=refusal_text)
         return answer
     try:
@@ -261,13 +278,17 @@ def answer_of(
 
 
 def _arguments_of(call: WireCall | None) -> Any:
-    return "" if call is None else call.arguments
+    if call is None:
+        return ""
+    return call.arguments
 
 
 def _answer_text(provider: Provider, assistant: list[WireMessage]) -> AnswerText:
     # If a provider has no structured output, the request asks for a call. If the provider cannot force a call, the
     # answer may come as text.
-    return answer_text(assistant) if provider.output is None else provider.output.answer(assistant)
+    if provider.output is None:
+        return answer_text(assistant)
+    return provider.output.answer(assistant)
 
 
 def raw_answer(provider: Provider, reading: "Read", tool: str | None) -> Any:

@@ -123,7 +123,10 @@ class Output(Generic[T]):
         Raises:
             ExportError: The provider does not accept the schema, or has no strict form.
         """
-        strictness = self._record.strict if strict is None else strict
+        if strict is None:
+            strictness = self._record.strict
+        else:
+            strictness = strict
         key = (str(getattr(provider, "name", provider)), str(strictness))
         bound = self._bounds.get(key)
         if bound is None or (bound.provider is not provider and not isinstance(provider, str)):

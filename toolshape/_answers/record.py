@@ -123,7 +123,9 @@ def type_key(kind: Any) -> Any:
     if origin is None:
         if isinstance(kind, list):  # the parameters of a Callable
             return tuple(map(type_key, kind))
-        return kind if kind is None else id(kind)
+        if kind is None:
+            return kind
+        return id(kind)
     if origin is Literal:
         return "Literal", *[(type(value), value) for value in get_args(kind)]
     return id(origin), *map(type_key, get_args(kind))
@@ -144,7 +146,9 @@ def _class_names(kind: Any) -> Iterator[str]:
 def _without_words(node: Any) -> Any:
     """Return a schema without titles and descriptions."""
     if not isinstance(node, dict):
-        return [*map(_without_words, node)] if isinstance(node, list) else node
+        if isinstance(node, list):
+            return [*map(_without_words, node)]
+        return node
     kept = {}
     for keyword, value in node.items():
         if keyword in BY_NAME and isinstance(value, dict):
@@ -241,7 +245,9 @@ def _name_of(kind: Any) -> str:
     is_class = (
         inspect.isclass(kind) and kind.__module__ != "builtins" and not hasattr(kind, "__args__")
     )
-    return re.sub(r"\[.*", "", kind.__name__) if is_class else "answer"
+    if is_class:
+        return re.sub(r"\[.*", "", kind.__name__)
+    return "answer"
 
 
 def _is_object(root: JsonSchema) -> bool:

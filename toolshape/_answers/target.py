@@ -71,7 +71,10 @@ class AnswerTarget:
 
         Only an output that is sent as a tool can become lenient.
         """
-        name = self.record.name if self.wire_name else f"the output {self.record.name}"
+        if self.wire_name:
+            name = self.record.name
+        else:
+            name = f"the output {self.record.name}"
         is_asked = self.wire_name is None or self.record.strict is True
         return Candidate(name=name, schema=self.lens.schema, is_strict=self.is_strict, is_asked=is_asked,
                          is_destructive=False, is_tool=self.wire_name is not None)  # fmt: skip
@@ -112,7 +115,9 @@ class AnswerTarget:
         if canonical is None:
             return None
         masked = self.record.secrets.masked(canonical)
-        return masked if isinstance(masked, dict) else {}
+        if isinstance(masked, dict):
+            return masked
+        return {}
 
     def unchecked(self, arguments: Any) -> list[tuple[str, str]]:
         """Return no paths: pydantic leaves nothing unchecked."""
@@ -125,7 +130,9 @@ class AnswerTarget:
         ``None`` if the name is another, or the answer is not sent as a tool.
         """
         if self.wire_name is None:
-            return None if self.as_tool is None else self.as_tool.sent(name, arguments)
+            if self.as_tool is None:
+                return None
+            return self.as_tool.sent(name, arguments)
         if name != self.name:
             return None
         if self.lens.out is None:
@@ -138,8 +145,12 @@ class AnswerTarget:
     def called(self, wire_name: Any) -> "AnswerTarget | None":
         """Return the target whose tool has this wire name."""
         if self.wire_name is not None:
-            return self if self.wire_name == wire_name else None
-        return None if self.as_tool is None else self.as_tool.called(wire_name)
+            if self.wire_name == wire_name:
+                return self
+            return None
+        if self.as_tool is None:
+            return None
+        return self.as_tool.called(wire_name)
 
     def partial_call(self, call: Call) -> PartialCall:
         """Return the part of an incomplete call that has arrived; see ``toolshape._plan.partial_calls``."""
@@ -288,9 +299,10 @@ def compile_target(
         spec, strictness = record.spec, strict if record.strict == "auto" else record.strict
         wire_tool = to_wire(provider, Spec(name=spec.name, title=None, description=_purpose(spec.description),
                                       parameters=spec.schema, output=None), strictness)  # fmt: skip
-        reason = (
-            "has no field for outputs" if form is None else "has no field for outputs beside tools"
-        )
+        if form is None:
+            reason = "has no field for outputs"
+        else:
+            reason = "has no field for outputs beside tools"
         note = Finding(
             path="",
             rule="answered_by_tool",
@@ -302,11 +314,10 @@ def compile_target(
         record.definition, lens, record.rules, is_wrapped=record.is_wrapped
     )
     is_alone = not has_tools and form is not None and form.not_beside_tools is not None
-    as_tool = (
-        compile_target(provider, record, strict)
-        if is_alone and provider.histories is not None
-        else None
-    )
+    if is_alone and provider.histories is not None:
+        as_tool = compile_target(provider, record, strict)
+    else:
+        as_tool = None
     return AnswerTarget(record=record, provider=provider, keywords=keywords, wire_name=tool, entry=entry, lens=lens,
                              is_strict=is_strict, notes=tuple(notes), read=read, as_tool=as_tool)  # fmt: skip
 
@@ -314,7 +325,9 @@ def compile_target(
 def _purpose(description: str) -> str:
     """Tell the model when to call the tool that takes the answer."""
     purpose = "Call this to give the final answer, once no other tool is needed."
-    return f"{purpose}\n\n{description}" if description else purpose
+    if description:
+        return f"{purpose}\n\n{description}"
+    return purpose
 
 
 def name_conflict(output: AnswerTarget, tool: str) -> ExportError:

@@ -53,11 +53,15 @@ class Bindings:
                 cannot be read; the error names all of them.
             UsageError: ``strict`` is not ``True``, ``False`` or ``"auto"``.
         """
-        resolved_provider = (
-            get(provider) if text_calls is None else with_text_format(get(provider), text_calls)
-        )
+        if text_calls is None:
+            resolved_provider = get(provider)
+        else:
+            resolved_provider = with_text_format(get(provider), text_calls)
         contents = self._store.contents  # a snapshot: adding a tool replaces the contents
-        strictness = contents.strict if strict is None else strict
+        if strict is None:
+            strictness = contents.strict
+        else:
+            strictness = strict
         if not (strictness is True or strictness is False or strictness == "auto"):
             raise UsageError(f'strict must be True, False or "auto", not {strictness!r}')
         key = (resolved_provider.name, str(strictness))
@@ -122,13 +126,15 @@ class Bindings:
         uses = contents.used
         # The provider of the latest request comes first, because the first provider that recognises the body decides
         # the family: a text format and OpenAI's chat have the same message form, so the body cannot tell them apart.
-        providers = (
-            [use.provider for use in reversed(list(uses.values()))]
-            if provider is None
-            else [get(provider)]
-        )
+        if provider is None:
+            providers = [use.provider for use in reversed(list(uses.values()))]
+        else:
+            providers = [get(provider)]
         body = body_of(response, *providers)
-        default = family_of(body, providers) if provider is None else get(provider)
+        if provider is None:
+            default = family_of(body, providers)
+        else:
+            default = get(provider)
         name = None if provider is None else default.name
         family_keys = [
             key
@@ -141,11 +147,10 @@ class Bindings:
         ):
             shapes = ", ".join(sorted(f"{key[0]} (strict={key[1]})" for key in family_keys))
             has_several = len({key[0] for key in family_keys}) > 1
-            way_out = (
-                "pass provider="
-                if has_several
-                else "call dispatch on the Bound that made the request"
-            )
+            if has_several:
+                way_out = "pass provider="
+            else:
+                way_out = "call dispatch on the Bound that made the request"
             raise UsageError(
                 f"{shapes} read this response of {default.family} differently: {way_out}"
             )
@@ -187,7 +192,10 @@ class Bindings:
             UsageError: There is no such output here, or there are two.
         """
         outputs = self._store.contents.outputs
-        candidates = outputs if given is None else (_output(given),)
+        if given is None:
+            candidates = outputs
+        else:
+            candidates = (_output(given),)
         found = [known for known in candidates if record_of_output(known).ref == ref]
         if len({record_of_output(known).key for known in found}) > 1:
             raise UsageError(
@@ -196,7 +204,10 @@ class Bindings:
         if found:
             return found[-1]
         is_other = any(record_of_output(known).name == ref.name for known in candidates)
-        why = "is another type here" if is_other else "is not known here"
+        if is_other:
+            why = "is another type here"
+        else:
+            why = "is not known here"
         raise UsageError(
             f"the turn is about an answer of the output {ref.name}, which {why}: pass it as output=, or to "
             "Registry(outputs=)"
@@ -255,7 +266,9 @@ def _is_last(used: Mapping[Key, Use], key: Key, provider: Provider, output: Any)
 
 
 def _output(given: Any) -> Output[Any]:
-    return given if isinstance(given, Output) else Output(given)
+    if isinstance(given, Output):
+        return given
+    return Output(given)
 
 
 def _with_output(

@@ -123,7 +123,9 @@ class Bound:
         """
         self._refuse_too_many()
         entries = self._bound_tools.entries
-        return self._add_search_tool(self._gather_entries(entries.values()), ()) if entries else []
+        if entries:
+            return self._add_search_tool(self._gather_entries(entries.values()), ())
+        return []
 
     def _add_search_tool(self, tools: list[Any], native: Sequence[Any]) -> list[Any]:
         """Return the tools, plus the provider's search tool if a tool is deferred and ``native`` has no search."""
@@ -349,7 +351,9 @@ class Bound:
     def _answer_beside(self, native: Sequence[Any]) -> AnswerTarget | None:
         """Return the form in which a request sends the output: what else it sends decides whether this is a tool."""
         answer = self._bound_tools.answer
-        return answer.as_tool if native and answer is not None and answer.as_tool else answer
+        if native and answer is not None and answer.as_tool:
+            return answer.as_tool
+        return answer
 
     def _has_strict(self, answer: AnswerTarget | None) -> bool:
         is_answer_strict = answer is not None and answer.wire_name is not None and answer.is_strict
@@ -370,13 +374,18 @@ class Bound:
             self.provider.request.keywords(self._gather_entries(entries.values()), wire_choice)
         except ExportError:
             return None
-        return answer.name if is_only_answer else "required"
+        if is_only_answer:
+            return answer.name
+        return "required"
 
     def _wire_names(
         self, choice: str | Collection[str], answer: AnswerTarget | None
     ) -> tuple[str, ...]:
         """Return the wire names of the named tools, in the order of the registry; the answer's tool is the last."""
-        names = [choice] if isinstance(choice, str) else list(choice)
+        if isinstance(choice, str):
+            names = [choice]
+        else:
+            names = list(choice)
         wire_names = {shape.name: shape.wire_name for shape in self._bound_tools.shapes.values()}
         if answer is not None and answer.wire_name is not None:
             wire_names = {**wire_names, answer.name: answer.wire_name}
@@ -441,7 +450,10 @@ class Bound:
         def observe_stream(
             outcome: Results | ResponseError, pieces: Sequence[Any], has_ended: bool
         ) -> None:
-            stream: Literal["ended", "open"] = "ended" if has_ended else "open"
+            if has_ended:
+                stream: Literal["ended", "open"] = "ended"
+            else:
+                stream = "open"
             if isinstance(outcome, ResponseError):
                 show_to_observers(self, ObservedResponse(pieces, outcome, stream))
                 return
@@ -585,7 +597,9 @@ class Bound:
             all(result.call.provider == self.provider.name for result in results)
             or self.provider.histories is None
         ):
-            return self.provider.codec.write_results(results) if results else []
+            if results:
+                return self.provider.codec.write_results(results)
+            return []
         from toolshape._history import outbound  # noqa: PLC0415 - the same
 
         return outbound.write_foreign_results(self.provider, self._bound_tools.handlers, results)

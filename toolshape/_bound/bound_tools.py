@@ -111,11 +111,10 @@ def bind_tools(
     """
     tools = tuple(tools)
     by_wire_name: dict[str, Shape] = {}
-    answer = (
-        None
-        if output is None
-        else compile_target(provider, record_of_output(output), strict, has_tools=bool(tools))
-    )
+    if output is None:
+        answer = None
+    else:
+        answer = compile_target(provider, record_of_output(output), strict, has_tools=bool(tools))
     candidates = [] if answer is None else [answer.candidate]
     compiled = compile_shapes(
         tools, provider, strict, rules, annotates=annotates, beside=candidates
@@ -160,11 +159,9 @@ def _schemas(
     shapes_by_name: Mapping[str, Shape], answer: AnswerTarget | None
 ) -> dict[str, JsonSchema]:
     schemas = {wire_name: shape.schema for wire_name, shape in shapes_by_name.items()}
-    return (
-        schemas
-        if answer is None or answer.wire_name is None
-        else {**schemas, answer.wire_name: answer.lens.schema}
-    )
+    if answer is None or answer.wire_name is None:
+        return schemas
+    return {**schemas, answer.wire_name: answer.lens.schema}
 
 
 def _provider_for_reading(provider: Provider, schemas: Mapping[str, JsonSchema]) -> Provider:

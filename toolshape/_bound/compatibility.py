@@ -82,7 +82,10 @@ def _refusals(
 
 def _to_refused_tools(provider: Provider, error: ExportError) -> Iterator[RefusedTool]:
     for problem in error.problems:
-        message = f"{problem.message} ({problem.hint})" if problem.hint else problem.message
+        if problem.hint:
+            message = f"{problem.message} ({problem.hint})"
+        else:
+            message = problem.message
         yield RefusedTool(
             provider.name, error.tool or "", problem.path, problem.rule, message, problem.evidence
         )
@@ -112,9 +115,10 @@ def differences(
     forms: dict[str, str] = {}
     for provider in map(get, targets):
         # A provider without a strict form gets its only form, even if the tool asks for the strict form.
-        sent_tool = (
-            make_tool(tool, Options(strict=False), None) if provider.schema.strict is None else tool
-        )
+        if provider.schema.strict is None:
+            sent_tool = make_tool(tool, Options(strict=False), None)
+        else:
+            sent_tool = tool
         bound = Registry([sent_tool]).bind(
             provider, None if provider.schema.strict is None else strict
         )

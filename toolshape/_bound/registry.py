@@ -284,11 +284,9 @@ class Registry:
 
     def __contains__(self, tool: object) -> bool:
         """Whether the registry has this tool, or a tool of this name."""
-        return (
-            tool in self._tools
-            if isinstance(tool, str)
-            else any(tool == own_tool for own_tool in self)
-        )
+        if isinstance(tool, str):
+            return tool in self._tools
+        return any(tool == own_tool for own_tool in self)
 
     def __iter__(self) -> Iterator[Tool[..., Any]]:
         return iter(self._tools.values())
@@ -328,7 +326,9 @@ class Registry:
 
     def __str__(self) -> str:
         """Return a table of the tools: name, parameters, description, effects."""
-        return table(_HEAD, self._rows()) if self._tools else "no tools"
+        if self._tools:
+            return table(_HEAD, self._rows())
+        return "no tools"
 
     def _repr_html_(self) -> str:
         return rows_as_html(_HEAD, self._rows())

@@ -34,9 +34,10 @@ def select_tools(
         UsageError: A name or pattern is not a string.
     """
     tools_by_name = {tool.name: tool for tool in tools}
-    wanted_names = (
-        set(tools_by_name) if names is None else _match_names(tools_by_name, labels(names))
-    )
+    if names is None:
+        wanted_names = set(tools_by_name)
+    else:
+        wanted_names = _match_names(tools_by_name, labels(names))
     left_out = _match_names(tools_by_name, labels(exclude))
     wanted_tags = None if tags is None else labels(tags)
     if wanted_tags is not None:
@@ -66,11 +67,10 @@ def _match_names(there: Collection[str], given: Iterable[str]) -> set[str]:
             f"select tools by names and patterns (strings), not by {type(invalid_values[0]).__name__}"
         )
     for pattern in sorted(patterns):
-        matches = (
-            {pattern}
-            if pattern in there
-            else {name for name in there if fnmatch.fnmatchcase(name, pattern)}
-        )
+        if pattern in there:
+            matches = {pattern}
+        else:
+            matches = {name for name in there if fnmatch.fnmatchcase(name, pattern)}
         if not matches:
             raise no_such_tool(pattern, there)
         matched_names |= matches

@@ -200,4 +200,6 @@ def _names_meet(existing: Tool[..., Any], added: Tool[..., Any]) -> DefinitionEr
 
 
 def _location(tool: Tool[..., Any]) -> str:
-    return record_of(tool).definition.location if is_read(tool) else "a definition"
+    if is_read(tool):
+        return record_of(tool).definition.location
+    return "a definition"

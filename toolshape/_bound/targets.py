@@ -72,7 +72,10 @@ def _unknown_name_message(name: str, names: Iterable[str], kind: str) -> str:
     names = list(names)
     hint = did_you_mean(name, names)
     known = f"; there are {', '.join(names)}" if names else ""
-    missing = f"there is no {kind} {name!r}" if kind else repr(name)
+    if kind:
+        missing = f"there is no {kind} {name!r}"
+    else:
+        missing = repr(name)
     return f"{missing}{f' ({hint})' if hint else ''}{known}"
 
 
@@ -88,11 +91,10 @@ def _module(place: str, target: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and f"{place}.".startswith(f"{error.name}."):
             before, dot, name = place.rpartition(".")
-            hint = (
-                f"; for {name} in the module {before}, write {before}:{name}"
-                if dot and before != error.name and ":" not in target
-                else ""
-            )
+            if dot and before != error.name and ":" not in target:
+                hint = f"; for {name} in the module {before}, write {before}:{name}"
+            else:
+                hint = ""
             raise TargetError(
                 f"there is no module {error.name!r} here or on the import path{hint}"
             ) from error
@@ -108,7 +110,10 @@ def _import_file(path: Path) -> ModuleType:
     known = sys.modules.get(path.stem)
     if getattr(known, "__file__", None) == str(path.resolve()) and known is not None:
         return known  # Two targets in one file share one module.
-    name = path.stem if known is None else f"{path.stem}_as_target"
+    if known is None:
+        name = path.stem
+    else:
+        name = f"{path.stem}_as_target"
     spec = importlib.util.spec_from_file_location(name, path.resolve())
     if spec is None or spec.loader is None:
         raise TargetError(f"{path} is not a Python file")
@@ -131,7 +136,10 @@ def _load_error(place: str, error: BaseException) -> TargetError:
         if "importlib" not in frame.filename
     ]
     user_frames = [frame for frame in frames if "toolshape" not in Path(frame.filename).parts]
-    location = f" at {user_frames[-1].filename}:{user_frames[-1].lineno}" if user_frames else ""
+    if user_frames:
+        location = f" at {user_frames[-1].filename}:{user_frames[-1].lineno}"
+    else:
+        location = ""
     if isinstance(error, SyntaxError):
         location = f" at {error.filename}:{error.lineno}"
     return TargetError(f"{place} could not be loaded: {type(error).__name__}: {error}{location}")
@@ -156,7 +164,9 @@ def make_absolute(target: str) -> str:
     """Return the target with an absolute path, which does not depend on the working directory."""
     place, colon, path = target.rpartition(":") if _has_name(target) else (target, "", "")
     is_file = place.endswith(".py") or "/" in place or "\\" in place
-    return f"{Path(place).absolute()}{colon}{path}" if is_file else target
+    if is_file:
+        return f"{Path(place).absolute()}{colon}{path}"
+    return target
 
 
 def registry_of(target: str) -> Registry:
@@ -166,7 +176,9 @@ def registry_of(target: str) -> Registry:
         TargetError: The target names no registry, tool or function.
     """
     value = load(target)
-    return value if isinstance(value, Registry) else Registry([_as_tool(value, target)])
+    if isinstance(value, Registry):
+        return value
+    return Registry([_as_tool(value, target)])
 
 
 class Named(NamedTuple):
@@ -209,7 +221,10 @@ def registry_beside(target: str) -> Registry:
     Raises:
         TargetError: The module has no registry, or several.
     """
-    place = target.rpartition(":")[0] if _has_name(target) else target
+    if _has_name(target):
+        place = target.rpartition(":")[0]
+    else:
+        place = target
     return _only_registry(_module(place, place), place)
 
 
@@ -251,11 +266,10 @@ def _tool(value: Any, target: str) -> Tool[..., Any]:
 
 def _as_tool(value: Any, target: str) -> Tool[..., Any]:
     if not callable(value):
-        problem = (
-            "an output: name a registry, a tool or a function"
-            if isinstance(value, Output)
-            else None
-        )
+        if isinstance(value, Output):
+            problem = "an output: name a registry, a tool or a function"
+        else:
+            problem = None
         raise TargetError(
             f"{target} is {problem or f'of type {type(value).__name__}: name a registry, a tool or a function'}"
         )
@@ -310,5 +324,8 @@ def refuse_unread(
     """
     unread = sorted(set(names) - set(declared))
     if unread and not store_of(registry).contents.hooks:
-        accepted = f"only {', '.join(sorted(declared))}" if declared else "no injected values"
+        if declared:
+            accepted = f"only {', '.join(sorted(declared))}"
+        else:
+            accepted = "no injected values"
         raise TargetError(f"--inject {unread[0]} has no effect: {who} {accepted}")

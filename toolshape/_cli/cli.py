@@ -388,7 +388,9 @@ def _standard_input() -> str:
 
 def _most(limit: Limit | None, without: Any) -> Any:
     """Return the number of a limit, or what stands where there is none."""
-    return without if limit is None else limit.most
+    if limit is None:
+        return without
+    return limit.most
 
 
 def _to_json(result: Result) -> dict[str, Any]:

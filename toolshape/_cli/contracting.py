@@ -108,7 +108,10 @@ def _tools_of_server(server: str, prefix: str | None, trust: bool, closed: bool)
 
 def _count_text(named: Named) -> str:
     tools, outputs = len(named.tools), len(named.outputs)
-    counts = [f"{tools} tool{'s' * (tools != 1)}"] if tools or not outputs else []
+    if tools or not outputs:
+        counts = [f"{tools} tool{'s' * (tools != 1)}"]
+    else:
+        counts = []
     return ", ".join([*counts, *([f"{outputs} output{'s' * (outputs != 1)}"] if outputs else [])])
 
 
@@ -147,9 +150,15 @@ def costing(
     with _require_extra():
         from toolshape.contract import request_cost  # noqa: PLC0415 - needs an extra
 
-    counter_object: Any = None if counter is None else load(counter)
+    if counter is None:
+        counter_object: Any = None
+    else:
+        counter_object = load(counter)
     code = getattr(counter_object, "__code__", None)
-    count = counter_object() if code is not None and not code.co_argcount else counter_object
+    if code is not None and not code.co_argcount:
+        count = counter_object()
+    else:
+        count = counter_object
     costs = request_cost(registry_of(target).bind(get(to)), model, count)
     recorded = None if calls is None else recorded_usage(calls)
     if as_json:
@@ -158,7 +167,10 @@ def costing(
     say(str(costs))
     if recorded is not None:
         responses, usage = recorded
-        counted = "no response has counts" if usage is None else usage_text(usage)
+        if usage is None:
+            counted = "no response has counts"
+        else:
+            counted = usage_text(usage)
         say(f"{responses} recorded responses: {counted}")
 
 
@@ -211,11 +223,10 @@ def paging(
         from toolshape.contract._page import PROVIDERS  # noqa: PLC0415 - needs an extra
 
     target_objects = load_named(target, answers)
-    changes = (
-        None
-        if lock is None
-        else diff(target_objects.tools, load_lock(lock), target_objects.outputs)
-    )
+    if lock is None:
+        changes = None
+    else:
+        changes = diff(target_objects.tools, load_lock(lock), target_objects.outputs)
     if calls is not None:
         if changes is None:
             raise click.UsageError("--calls needs --against")

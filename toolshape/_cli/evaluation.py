@@ -104,7 +104,10 @@ def evaluation(
     case_list = _cases(load(cases), cases)
     chosen_models = _models(load(models), models, chosen)
     registries = _tools(cases, tools, tracks)
-    earlier_run = None if against is None else Run.from_json_lines(_read(against))
+    if against is None:
+        earlier_run = None
+    else:
+        earlier_run = Run.from_json_lines(_read(against))
     refuse_unwritable(lines, html, trace)
     run = _run(registries, case_list, chosen_models, trials, limit, trace)
     if lines is not None:
@@ -125,7 +128,10 @@ def evaluation(
 
 def _print_comparison(run: Run, before: Run | None, against: Path | None) -> None:
     """Compare each column with the same column in an earlier run, and print the comparison."""
-    earlier_columns = {} if before is None else runs_by_column(before)
+    if before is None:
+        earlier_columns = {}
+    else:
+        earlier_columns = runs_by_column(before)
     for column, column_run in runs_by_column(run).items():
         if column in earlier_columns:
             say(f"{column} beside {against}: {column_run.compare(earlier_columns[column])}")
@@ -140,7 +146,9 @@ def _tools(
         TargetError: A registry is not found, or a track is not written as NAME=TARGET.
     """
     if not tracks:
-        return registry_of(tools) if tools else registry_beside(cases)
+        if tools:
+            return registry_of(tools)
+        return registry_beside(cases)
     if tools:
         raise TargetError("pass either --tools, for one registry, or --track, for several")
     registries: dict[str, Registry] = {}
@@ -162,7 +170,10 @@ def _run(
     limit: int,
     trace: Path | None,
 ) -> Run:
-    recorder = None if trace is None else record_to(trace, keep="all")
+    if trace is None:
+        recorder = None
+    else:
+        recorder = record_to(trace, keep="all")
     sets = 1 if isinstance(tools, Registry) else len(tools)
     with progress("cases", len(cases) * sets * len(models) * trials) as advance:
 

@@ -150,7 +150,9 @@ def _escape_lines(text: str) -> str:
 
 def _escape_for_terminal(text: str, stream: TextIO) -> str:
     """Escape such characters in data only if the stream is a terminal, because a program may read the data."""
-    return _escape_lines(text) if stream.isatty() else text
+    if stream.isatty():
+        return _escape_lines(text)
+    return text
 
 
 def _encoding() -> str:
@@ -160,7 +162,10 @@ def _encoding() -> str:
 def _make_encodable(text: str, *, is_data: bool = False) -> str:
     """Escape the characters that standard output cannot encode: lone surrogates, and others if it is not UTF-8."""
     encoding = _encoding()
-    text = _escape_for_terminal(text, output()) if is_data else _escape_lines(text)
+    if is_data:
+        text = _escape_for_terminal(text, output())
+    else:
+        text = _escape_lines(text)
     encodable_text = text.encode(encoding, _ESCAPED).decode(encoding)
     if encodable_text != text:
         click.echo(
@@ -182,7 +187,10 @@ def echo(text: str, *, is_data: bool = False) -> None:
 
 def echo_json(text: str, *, nl: bool = True) -> None:
     """Print JSON. If standard output is not UTF-8, escape non-ASCII characters, because programs read JSON as UTF-8."""
-    encoding = "utf-8" if codecs.lookup(_encoding()).name == "utf-8" else "ascii"
+    if codecs.lookup(_encoding()).name == "utf-8":
+        encoding = "utf-8"
+    else:
+        encoding = "ascii"
     click.echo(
         _escape_for_terminal(text, output()).encode(encoding, _ESCAPED).decode(encoding),
         file=output(),

@@ -130,7 +130,9 @@ def _check_injected(tools: Registry, values: Mapping[str, Any]) -> None:
 def _server_name(target: str) -> str:
     """Return the server's name: the target's module name without the folder. Approvals are bound to this name."""
     module = target.rpartition(":")[0] or target
-    return Path(module).stem if module.endswith(".py") else module
+    if module.endswith(".py"):
+        return Path(module).stem
+    return module
 
 
 async def _serve_standard_streams(made: "Server[Any]", standard_input: TextIO) -> None:

@@ -146,9 +146,10 @@ def _test_rules(asked: _Asked, *, dry_run: bool) -> "list[Finding]":
     address = verify.address_of(provider, asked.url)
     book = rule_book(provider, asked.model)
     probes = verify.select_probes(book.probes, filter(None, asked.rules.split(",")), asked.most)
-    earlier_findings = (
-        verify.read_findings(asked.path) if asked.path is not None and asked.path.exists() else []
-    )
+    if asked.path is not None and asked.path.exists():
+        earlier_findings = verify.read_findings(asked.path)
+    else:
+        earlier_findings = []
     open_probes = verify.undecided_probes(probes, earlier_findings, provider.name, asked.model)
     cost = verify.cost_of(open_probes)
     say(
@@ -224,7 +225,10 @@ def _judge(
 
 
 def _key(key_name: str | None) -> str:
-    key = "" if key_name is None else os.environ.get(key_name, "")
+    if key_name is None:
+        key = ""
+    else:
+        key = os.environ.get(key_name, "")
     if key_name is not None and not key:
         raise UsageError(f"there is no key: set the environment variable {key_name}")
     return key
@@ -246,7 +250,10 @@ def _measure_keywords(
     outcomes = {True: "kept", False: "not kept", None: "not known"}
     with _client() as client:
         for found in keywords(model, make_ask(endpoint, key, client, timeout)):
-            outcome = outcomes[found.kept] if found.accepted else "refused"
+            if found.accepted:
+                outcome = outcomes[found.kept]
+            else:
+                outcome = "refused"
             line = {"endpoint": endpoint, "model": model, **found._asdict()}
             _report(outcome, found.keyword, line, path)
 

@@ -345,7 +345,10 @@ class Conversation:
                 and _is_last_response(said.given, results, self._messages)
                 and not any(map(has_made_up_id, results.calls))
             )
-            first_results = _results_of_last_response(self._messages) if is_repeated else None
+            if is_repeated:
+                first_results = _results_of_last_response(self._messages)
+            else:
+                first_results = None
             has_results = first_results is not None
             if is_repeated and has_results and not has_ledger:
                 raise UsageError(
@@ -375,11 +378,11 @@ class Conversation:
 
         This method never raises, so no result of a call that ran is lost.
         """
-        if self._open is None:
+        turn = self._open
+        if turn is None:
             return
         with self._lock:
-            turn = self._open
-            if turn is None or self._runs or is_open(turn):
+            if self._open is not turn or self._runs or is_open(turn):
                 return
             if not turn.is_repeated:
                 self._append_results(turn.results)
@@ -401,7 +404,9 @@ class Conversation:
         self._close_if_done()  # the caller may have run the plan of these results outside of this class
         if self._stored_turn is not None:
             return stored_waiting_calls(self._stored_turn)
-        return [] if self._open is None else waiting_calls(self._open)
+        if self._open is None:
+            return []
+        return waiting_calls(self._open)
 
     def _refuse_open(self, what: str) -> None:
         """Check that no turn is open.
@@ -461,7 +466,9 @@ class Conversation:
         Raises:
             UsageError: The conversation was restored, and its messages do not contain the calls in their original form.
         """
-        return self._current_turn().results.pending if self._waiting_calls() else ()
+        if self._waiting_calls():
+            return self._current_turn().results.pending
+        return ()
 
     def approve(
         self,
@@ -692,7 +699,10 @@ class Conversation:
             turn = self._stored_turn or self._open
             if self._stored_turn is not None:
                 self._forget_stored()
-            messages = len(results._assistant) if turn is None else turn.messages
+            if turn is None:
+                messages = len(results._assistant)
+            else:
+                messages = turn.messages
             self._open = OpenTurn(results=results, number=self._turns, messages=messages)
 
     def _messages_of_response(self, results: Results, model: str | None) -> "_Said":
@@ -781,7 +791,10 @@ class Conversation:
         """
         first = found[0]
         others = [bound for bound in found[1:] if bound.provider.family == first.provider.family]
-        reading = canonical_calls(bound_tools_of(first), response) if others else []
+        if others:
+            reading = canonical_calls(bound_tools_of(first), response)
+        else:
+            reading = []
         for other in others:
             if canonical_calls(bound_tools_of(other), response) != reading:
                 raise UsageError(
@@ -849,11 +862,10 @@ class Conversation:
         bound = self.tools.bind(provider, strict, output=output)
         histories = histories_of(bound.provider)
         has_tools = bool(request) and not _is_only_output(request, bound)
-        missing_tools = (
-            None
-            if has_tools or "tools_missing" in switched_off_repairs(repairs)
-            else tools_missing(histories, model)
-        )
+        if has_tools or "tools_missing" in switched_off_repairs(repairs):
+            missing_tools = None
+        else:
+            missing_tools = tools_missing(histories, model)
         converted, problems = self._converted(bound, model, repairs, missing_tools)
         if not converted.messages and not problems:
             hint = "append a user message"
@@ -869,7 +881,10 @@ class Conversation:
             raise HistoryError(provider=bound.provider.name, problems=problems)
         self._asked, self._asked_since = (bound, model), True
         self._remember_sent(bound)
-        body: JsonObject = {} if model is None else {histories.model_key: model}
+        if model is None:
+            body: JsonObject = {}
+        else:
+            body = {histories.model_key: model}
         if converted.system and histories.system is not None:
             body.update(histories.system(converted.system))
         body[histories.key] = list(converted.messages)
@@ -981,8 +996,14 @@ class Conversation:
 
     def _body_of(self, response: Any, provider: AnyProvider | None) -> Any:
         """Return the body of a response; a string is not parsed if the provider's responses are plain text."""
-        last_provider = None if self._asked is None else self._asked[0].provider
-        resolved_provider = last_provider if provider is None else get(provider)
+        if self._asked is None:
+            last_provider = None
+        else:
+            last_provider = self._asked[0].provider
+        if provider is None:
+            resolved_provider = last_provider
+        else:
+            resolved_provider = get(provider)
         return body_of(response, *([] if resolved_provider is None else [resolved_provider]))
 
     def _plan_waiting_calls(self, context: Any) -> tuple[Plan, str | None]:
@@ -997,7 +1018,10 @@ class Conversation:
                 reversed(self._messages),
             )
         ][::-1]
-        origin = last_messages[-1].origin if last_messages else None
+        if last_messages:
+            origin = last_messages[-1].origin
+        else:
+            origin = None
         if origin is None or not any(map(calls_in, last_messages)):
             raise UsageError("no call is waiting for its result: pass the response")
         provider = get(origin.provider)
@@ -1005,7 +1029,10 @@ class Conversation:
         if self._wanted is not None:
             bound = self.tools.bind(provider, bound.strict, output=self._wanted)
         is_items = histories_of(bound.provider).is_items
-        raw = [message.raw for message in last_messages] if is_items else last_messages[-1].raw
+        if is_items:
+            raw = [message.raw for message in last_messages]
+        else:
+            raw = last_messages[-1].raw
         return bound.plan(raw, context=context), origin.model
 
     def dispatch(
@@ -1138,7 +1165,10 @@ class Conversation:
         """
         try:
             messages, turn = self._moment()
-            visible = messages if secrets else [_hide_secrets(one, self.tools) for one in messages]
+            if secrets:
+                visible = messages
+            else:
+                visible = [_hide_secrets(one, self.tools) for one in messages]
             body = {
                 "version": _VERSION,
                 "messages": [*map(message_to_json, visible)],
@@ -1233,7 +1263,10 @@ class Conversation:
             UsageError: The value is not a conversation, or has an unknown version.
         """
         try:
-            body: Any = json.loads(given) if isinstance(given, (str, bytes)) else given
+            if isinstance(given, (str, bytes)):
+                body: Any = json.loads(given)
+            else:
+                body = given
         except (ValueError, RecursionError) as error:
             raise UsageError(f"not a conversation: the text is not JSON ({error})") from error
         if (
@@ -1329,7 +1362,9 @@ def _hide_arguments(part: ToolCallPart, tools: Registry) -> ToolCallPart:
 
 def _with_path(message: Message, position: int) -> Message:
     path = f"messages[{position}]"
-    return message if message.path == path else replace(message, path=path)
+    if message.path == path:
+        return message
+    return replace(message, path=path)
 
 
 def _end_of_last_response(messages: Sequence[Message]) -> int:
@@ -1400,8 +1435,9 @@ def _merge(first: JsonObject, second: JsonObject, path: str = "") -> JsonObject:
         elif isinstance(merged[key], dict) and isinstance(value, dict):
             merged[key] = _merge(merged[key], value, f"{path}{key}.")
         elif value is not None:
-            way_out = (
-                "pass native= for the provider's own tools" if key == "tools" else "leave it out"
-            )
+            if key == "tools":
+                way_out = "pass native= for the provider's own tools"
+            else:
+                way_out = "leave it out"
             raise UsageError(f"{path}{name}= is set by the conversation: {way_out}")
     return merged

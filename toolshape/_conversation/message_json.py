@@ -47,7 +47,10 @@ def message_to_json(message: Message) -> JsonObject:
 
 
 def _part_to_json(part: MessagePart) -> JsonObject:
-    base: JsonObject = {"raw": to_json_value(part.raw)} if part.raw is not None else {}
+    if part.raw is not None:
+        base: JsonObject = {"raw": to_json_value(part.raw)}
+    else:
+        base = {}
     if part.path:
         base["path"] = part.path
     match part:
@@ -97,7 +100,10 @@ def _media_to_json(part: Part) -> JsonObject:
         "modality": "image" if isinstance(part, Image) else "document",
         "mime_type": part.media_type,
     }
-    name_member = {"name": part.name} if isinstance(part, File) else {}
+    if isinstance(part, File):
+        name_member = {"name": part.name}
+    else:
+        name_member = {}
     if part.url:
         return {"type": "uri", **kind, "uri": part.url, **name_member}
     return {"type": "blob", **kind, "content": base64.b64encode(part.data).decode(), **name_member}
@@ -124,7 +130,9 @@ def message_from_json(given: JsonObject) -> Message:
 
 
 def _usage_from_json(given: JsonObject | None) -> Usage | None:
-    return None if given is None else Usage(**given)
+    if given is None:
+        return None
+    return Usage(**given)
 
 
 def _part_from_json(given: JsonObject) -> MessagePart:

@@ -52,7 +52,9 @@ def is_open(turn: OpenTurn) -> bool:
 def answered_message(answers: Iterable[Result | None]) -> Message | None:
     """Return the results that exist so far as one message, or ``None`` if there are none."""
     parts = tuple(result_part_of(answer) for answer in answers if answer is not None)
-    return Message(role="tool", parts=parts) if parts else None
+    if parts:
+        return Message(role="tool", parts=parts)
+    return None
 
 
 def waiting_calls(turn: OpenTurn) -> list[str]:

@@ -35,7 +35,10 @@ def transcript(
         coercions: What was coerced, by the id of the call.
     """
     first = max(len(messages) - _MOST_MESSAGES, 0)
-    lines = [Line("...", f"{first} earlier messages")] if first else []
+    if first:
+        lines = [Line("...", f"{first} earlier messages")]
+    else:
+        lines = []
     for message in messages[first:]:
         who: str = message.role
         if message.origin is not None:
@@ -80,7 +83,10 @@ def _lines_of_call(
     name = escape_invisible(part.name or part.wire_name)
     lines = [Line(f"{who} calls:", f"{name}({show_arguments(part.arguments, is_open=is_open)})")]
     for coercion in coerced:
-        values = f": {shorten(coercion.before)} -> {shorten(coercion.after)}" if is_open else ""
+        if is_open:
+            values = f": {shorten(coercion.before)} -> {shorten(coercion.after)}"
+        else:
+            values = ""
         path = escape_invisible(coercion.path) or "the arguments"
         lines.append(Line("coerced", f"{path} by {coercion.rule}{values}", 1))
     return lines

@@ -47,7 +47,10 @@ def upgraded(
 
 
 def _record(messages: Sequence[Message], stored: JsonObject, tools: Registry) -> PlanState:
-    results = list(results_in(messages[-1])) if messages and messages[-1].role == "tool" else []
+    if messages and messages[-1].role == "tool":
+        results = list(results_in(messages[-1]))
+    else:
+        results = []
     said = messages[:-1] if results else messages
     said = said[max(len(said) - stored["messages"], 0) :]
     record = _planned(said, stored, tools)
@@ -101,4 +104,6 @@ def _with_state(call: CallState, about: JsonObject, answered: Any) -> CallState:
             call = replace(call, tool=about["name"], result=None, unstorable=why)
         return replace(call, state="pending" if call.state == "pending" else state)
     part = next(answered, None)
-    return call if part is None else replace(call, state=state, result=outcome_of_part(part))
+    if part is None:
+        return call
+    return replace(call, state=state, result=outcome_of_part(part))

@@ -79,11 +79,9 @@ def _reset(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def _scale(given: str | None, factor: float) -> float | None:
-    return (
-        float(given) * factor
-        if given is not None and re.fullmatch(r"\d{1,15}(?:\.\d{1,9})?", given.strip())
-        else None
-    )
+    if given is not None and re.fullmatch(r"\d{1,15}(?:\.\d{1,9})?", given.strip()):
+        return float(given) * factor
+    return None
 
 
 def _seconds(given: str | None, now: float) -> float | None:
@@ -372,9 +370,15 @@ def _explain(error: Any, bound: "Bound | BoundOutput[Any] | Registry | None") ->
     if isinstance(error, CallError):
         return _explain_call(error)
     if isinstance(error, (ExportError, HistoryError)) and error.problems:
-        kind: FailureKind = "history" if isinstance(error, HistoryError) else "schema"
+        if isinstance(error, HistoryError):
+            kind: FailureKind = "history"
+        else:
+            kind = "schema"
         first = error.problems[0]
-        name = error.tool if isinstance(error, ExportError) else None
+        if isinstance(error, ExportError):
+            name = error.tool
+        else:
+            name = None
         return Failure(
             kind=kind,
             retryable=False,
@@ -489,11 +493,9 @@ def _classify(facts: ErrorFacts) -> tuple[FailureKind, bool] | None:
         if is_match and is_possible and facts.status not in sign.never:
             return sign.kind, sign.retryable
     kind_by_param = _BY_PARAM.get(facts.param)
-    return (
-        None
-        if kind_by_param is None or facts.status not in (None, 400, 422)
-        else (kind_by_param, False)
-    )
+    if kind_by_param is None or facts.status not in (None, 400, 422):
+        return None
+    return (kind_by_param, False)
 
 
 def _explain_call(error: CallError) -> Failure:
@@ -517,7 +519,10 @@ def _tool_name(
     """Return the output's name, or find the tool by its wire name or position and return its name in the registry."""
     # What is certain comes first: a provider that speaks of the answer, then one that names the tool. A
     # position is the last, because it counts the tools of the request as it was sent.
-    output_name = bound.name if isinstance(bound, BoundOutput) else None
+    if isinstance(bound, BoundOutput):
+        output_name = bound.name
+    else:
+        output_name = None
     names_by_wire_name: Mapping[str, str] = {}
     if isinstance(bound, Bound):
         answer = bound_tools_of(bound).answer
@@ -535,5 +540,10 @@ def _tool_name(
         return names_by_wire_name.get(place.tool_name, place.tool_name)
     if place.tool_number is None:
         return None
-    names = list(names_by_wire_name.values()) if names_by_wire_name else names_in(facts.request)
-    return names[place.tool_number] if place.tool_number < len(names) else None
+    if names_by_wire_name:
+        names = list(names_by_wire_name.values())
+    else:
+        names = names_in(facts.request)
+    if place.tool_number < len(names):
+        return names[place.tool_number]
+    return None

@@ -101,7 +101,9 @@ def _first(values: Iterable[Any]) -> Any:
 def _get(node: Any, name: str) -> Any:
     """Return a member or attribute, or ``None`` if it is missing or raises."""
     try:
-        return node.get(name) if isinstance(node, Mapping) else getattr(node, name, None)
+        if isinstance(node, Mapping):
+            return node.get(name)
+        return getattr(node, name, None)
     except Exception:  # A property of a foreign object may raise anything.
         return None
 
@@ -115,7 +117,10 @@ def _chain(error: Any) -> list[Any]:
         context = (
             error.__context__ if is_not_builtin else None
         )  # A built-in error may have an unrelated context.
-        error = (error.__cause__ or context) if isinstance(error, BaseException) else None
+        if isinstance(error, BaseException):
+            error = error.__cause__ or context
+        else:
+            error = None
     return chain
 
 
@@ -128,7 +133,9 @@ def _response(error: Any) -> Any:
     if isinstance(error, (str, bytes, Mapping)):
         return None
     if not isinstance(error, BaseException):
-        return error if _get(error, "headers") is not None else None
+        if _get(error, "headers") is not None:
+            return error
+        return None
     for name in ("response", "raw_response", "http_response"):
         response = _get(error, name)
         if response is not None and not isinstance(response, Mapping):
@@ -191,9 +198,13 @@ def _unwrap(body: Any, depth: int = 0) -> list[Any]:
     A router's body contains the provider's body, and a string in a body may contain JSON.
     """
     if isinstance(body, list):
-        return _unwrap(body[0], depth + 1) if body and depth < _DEEPEST else []
+        if body and depth < _DEEPEST:
+            return _unwrap(body[0], depth + 1)
+        return []
     if not isinstance(body, Mapping):
-        return [body] if isinstance(body, str) else []
+        if isinstance(body, str):
+            return [body]
+        return []
     inner_bodies: list[Any] = []
     for nested in (
         _get(_get(body, "metadata"), "raw"),
@@ -260,17 +271,23 @@ def _codes(source: Any) -> list[str]:
 
 def _text(body: Any, name: str) -> str:
     text = _get(body, name)
-    return text if isinstance(text, str) else ""
+    if isinstance(text, str):
+        return text
+    return ""
 
 
 def _message(body: Any) -> str:
     if isinstance(body, str):
-        return "" if body.lstrip()[:5].lower() in ("<html", "<!doc") else body
+        if body.lstrip()[:5].lower() in ("<html", "<!doc"):
+            return ""
+        return body
     for name in ("message", "Message", "error", "detail", "error_message"):
         text = _get(body, name)
         if isinstance(text, str) and text:
             failed = _text(body, "failed_generation")
-            return f"{text}\n{failed}" if failed else text
+            if failed:
+                return f"{text}\n{failed}"
+            return text
     detail = _get(body, "detail")
     if isinstance(detail, list):
         return "; ".join(
@@ -284,7 +301,9 @@ def _error_text(error: Any) -> str:
         with contextlib.suppress(Exception):
             return str(error) or type(error).__name__
     reason = _get(error, "reason_phrase") or _get(error, "reason")
-    return reason if isinstance(reason, str) else ""
+    if isinstance(reason, str):
+        return reason
+    return ""
 
 
 def _to_json_text(detail: Any) -> str:
@@ -298,7 +317,9 @@ def _details(body: Any) -> list[Any]:
     details = _get(body, "details")
     if isinstance(details, list):
         return list(details[:_DEEPEST])
-    return [details] if details else []
+    if details:
+        return [details]
+    return []
 
 
 def _headers(error: Any) -> dict[str, str]:
@@ -330,5 +351,7 @@ def _request(error: Any) -> Any:
         content = _get(_get(holder, "request"), "content")
         if isinstance(content, (bytes, str)) and content:
             parsed = _parse(content)
-            return parsed if isinstance(parsed, Mapping) else None
+            if isinstance(parsed, Mapping):
+                return parsed
+            return None
     return None

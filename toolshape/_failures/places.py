@@ -107,7 +107,10 @@ def place_in(text: str) -> Pointer:
         if path_match := pattern.search(text):
             path = path_match[1].removeprefix("parameters.")
     if missing_match := _MISSING.search(text):
-        path = f"{path}.{missing_match[1]}" if path else missing_match[1]
+        if path:
+            path = f"{path}.{missing_match[1]}"
+        else:
+            path = missing_match[1]
     keyword = next((match[1] for pattern in _KEYWORDS if (match := pattern.search(text))), keyword)
     return pointer._replace(
         tool_name=name, path=path, keyword=keyword, message=_message(text), is_output=is_output
@@ -265,7 +268,10 @@ def _remove_quoted(match: re.Match[str], text: str) -> str:
     elif content in _TERMS or (_PATH.fullmatch(content) and _position(_steps(content))):
         kept_text = content
     else:
-        head = _steps(content)[0] if _PATH.fullmatch(content) else ""
+        if _PATH.fullmatch(content):
+            head = _steps(content)[0]
+        else:
+            head = ""
         kept_text = head if head in _TERMS else ""
     return f"{quote}{kept_text}{quote}"
 
@@ -276,7 +282,9 @@ def _shorten_path(path: str) -> str:
     if position := _position(steps):
         return position
     end = next((number for number, step in enumerate(steps) if step in _CONTAINERS), None)
-    return path if end is None else ".".join(steps[: end + 1])
+    if end is None:
+        return path
+    return ".".join(steps[: end + 1])
 
 
 def _steps(path: str) -> list[str]:

@@ -168,7 +168,10 @@ def _find(name: str) -> Provider | None:
         return _with_text_calls(base, text_format)
     family = name.partition(":")[0].replace("-", "_")
     is_family = family.isidentifier() and not family.startswith("_") and family not in _SHARED
-    family_provider = _providers_of(family).get(name) if is_family else None
+    if is_family:
+        family_provider = _providers_of(family).get(name)
+    else:
+        family_provider = None
     return family_provider or next(
         (provider for provider in _built_in() if provider.name == name), None
     )
@@ -179,7 +182,9 @@ def _with_text_calls(name: str, text_format: str) -> Provider | None:
     from toolshape._families.text.mixed import with_text_calls  # noqa: PLC0415 - few programs need it
 
     provider = _find(name)
-    return None if provider is None else with_text_calls(provider, text_format)
+    if provider is None:
+        return None
+    return with_text_calls(provider, text_format)
 
 
 def with_text_format(provider: Provider, text_format: str) -> Provider:
@@ -188,9 +193,10 @@ def with_text_format(provider: Provider, text_format: str) -> Provider:
     Raises:
         ExportError: There is no such format, or the provider's servers leave no calls in the text.
     """
-    combined_provider = (
-        _find(f"{provider.name}+{text_format}") if _find(provider.name) is provider else None
-    )
+    if _find(provider.name) is provider:
+        combined_provider = _find(f"{provider.name}+{text_format}")
+    else:
+        combined_provider = None
     if combined_provider is not None:
         return combined_provider
     from toolshape._families.text.formats import FORMATS  # noqa: PLC0415 - only the error needs it
@@ -233,7 +239,9 @@ def family_of(response: Any, bound: Sequence[Provider] = ()) -> Provider:
         if recognised(provider, response):
             # Providers of one family recognise the same form: return the default if it recognises this response.
             default = _find(provider.family) or provider
-            return default if default is provider or recognised(default, response) else provider
+            if default is provider or recognised(default, response):
+                return default
+            return provider
     raise ResponseError(_not_a_response(response), body=response)
 
 
@@ -251,9 +259,10 @@ def _not_a_response(response: Any) -> str:
             f"not a response, but a {kind}: pass the whole response or message, not the calls in it"
         )
     family_names = ", ".join(sorted({provider.family for provider in _built_in()}))
-    description = (
-        f"with the keys {sorted(map(str, response))}" if isinstance(response, Mapping) else kind
-    )
+    if isinstance(response, Mapping):
+        description = f"with the keys {sorted(map(str, response))}"
+    else:
+        description = kind
     return f"not a response of a known family ({family_names}): {description}"
 
 

@@ -54,7 +54,9 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
             "choice",
             "a chat template cannot force a call: bind a subset, and ask in the prompt",
         )
-    return {} if choice.mode == "none" else {"tools": tools}
+    if choice.mode == "none":
+        return {}
+    return {"tools": tools}
 
 
 def recognises(body: Any) -> bool:

@@ -24,7 +24,10 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form
-    output = None if spec.output is None else {"$schema": DIALECT, **spec.output}
+    if spec.output is None:
+        output = None
+    else:
+        output = {"$schema": DIALECT, **spec.output}
     return {
         "name": spec.name,
         "description": spec.description,

@@ -17,7 +17,10 @@ def read_response(provider: Provider, response: Any) -> Read:
     Raises:
         ResponseError: The body is not a response of this provider's family, or is malformed.
     """
-    body = response if type(response) is dict else body_of(response, provider)
+    if type(response) is dict:
+        body = response
+    else:
+        body = body_of(response, provider)
     try:
         reading = provider.response.read(body)
     except ResponseError:
@@ -46,7 +49,10 @@ def body_of(response: Any, *providers: Provider) -> Any:
     takes_text = [provider.response.takes_text for provider in providers]
     if not any(takes_text):
         return parse_body(response)
-    text = response if isinstance(response, str) else bytes(response).decode(errors="replace")
+    if isinstance(response, str):
+        text = response
+    else:
+        text = bytes(response).decode(errors="replace")
     if all(takes_text):
         return text
     try:
@@ -97,7 +103,9 @@ def _drop_strays(node: Any) -> Any:
 
 def sendable_name(given: Any) -> str:
     """Return a name as a string that can be sent; the call's ``raw`` keeps the original."""
-    return given.encode(errors="replace").decode() if isinstance(given, str) else ""
+    if isinstance(given, str):
+        return given.encode(errors="replace").decode()
+    return ""
 
 
 def text_delta(provider: Provider, body: JsonObject, event: Any) -> TextDelta:

@@ -107,7 +107,9 @@ def is_injected(annotation: Any) -> bool | None:
         and True in argument_results
     ):
         return True
-    return None if True in argument_results or None in argument_results else False
+    if True in argument_results or None in argument_results:
+        return None
+    return False
 
 
 def is_context(annotation: Any) -> bool:
@@ -152,7 +154,10 @@ def framework_of_context(annotation: Any) -> str | None:
     for extra in getattr(
         annotation, "__metadata__", ()
     ):  # the marker may be an instance or a class
-        marker = extra if isinstance(extra, type) else type(extra)
+        if isinstance(extra, type):
+            marker = extra
+        else:
+            marker = type(extra)
         package = marker.__module__.split(".")[0]
         if marker.__name__.startswith("Injected") and package in _INJECTED_BY:
             return package

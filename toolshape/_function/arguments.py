@@ -222,7 +222,10 @@ class _Writers:
         def is_sayable() -> bool:
             if node["type"] != "default" or not _has_constant(node):
                 return True
-            default = node["default"] if "default" in node else node["default_factory"]()
+            if "default" in node:
+                default = node["default"]
+            else:
+                default = node["default_factory"]()
             try:
                 text = json.dumps(self.of(node, config)(default, _REVEALED))
                 self.validator(node, config).validate_json(text)
@@ -242,17 +245,17 @@ class _Writers:
             return [self.of(item, config) for item in node["items_schema"]], node.get(
                 "variadic_item_index"
             )
-        fields = (
-            node["arguments_schema"]["arguments_schema"]
-            if node["type"] == "call"
-            else node["fields"]
-        )
+        if node["type"] == "call":
+            fields = node["arguments_schema"]["arguments_schema"]
+        else:
+            fields = node["fields"]
         return [self.of(field["schema"], config) for field in fields], None
 
     def _union_writer(self, node: Node, config: Node | None) -> _Write:
-        choices = (
-            node["choices"].values() if isinstance(node["choices"], Mapping) else node["choices"]
-        )
+        if isinstance(node["choices"], Mapping):
+            choices = node["choices"].values()
+        else:
+            choices = node["choices"]
         branches = [
             self.of(choice[0] if isinstance(choice, tuple) else choice, config)
             for choice in choices
@@ -290,13 +293,18 @@ class _Writers:
 def write_default(node: Node, definitions: Definitions, config: Node | None) -> Any:
     """Return a node's default as JSON; ``None`` if the default is ``MISSING``, or comes from an author's factory."""
     if node.get("default_factory") in _EMPTIES:
-        return [] if node["default_factory"] is not dict else {}
+        if node["default_factory"] is not dict:
+            return []
+        return {}
     if not _has_constant(node):
         return None
-    default = node["default"] if "default" in node else node["default_factory"]()
-    return (
-        None if default is _MISSING else _Writers(definitions).of(node, config)(default, _AS_SHOWN)
-    )
+    if "default" in node:
+        default = node["default"]
+    else:
+        default = node["default_factory"]()
+    if default is _MISSING:
+        return None
+    return _Writers(definitions).of(node, config)(default, _AS_SHOWN)
 
 
 def _has_constant(node: Node) -> bool:
@@ -309,7 +317,10 @@ def field_name(name: str, field: Node) -> str:
     alias = field.get("validation_alias", name)
     if isinstance(alias, str):
         return alias
-    paths: list[Any] = alias if alias and isinstance(alias[0], list) else [alias]
+    if alias and isinstance(alias[0], list):
+        paths: list[Any] = alias
+    else:
+        paths = [alias]
     return next((path[0] for path in paths if len(path) == 1 and isinstance(path[0], str)), name)
 
 
@@ -326,11 +337,9 @@ def _own_encoder(serialization: Node) -> _Write | None:
 
         def encode(value: Any, form: ParameterForm) -> Any:
             has_expected_type = isinstance(value, bytes if is_bytes else str)
-            return (
-                _keep_value(value, _write_leaf(function(value)), form)
-                if has_expected_type
-                else _write_by_type(value, form)
-            )
+            if has_expected_type:
+                return _keep_value(value, _write_leaf(function(value)), form)
+            return _write_by_type(value, form)
 
         return encode
     if getattr(function, "__qualname__", "") == "ImportString._serialize":
@@ -346,11 +355,9 @@ def _as_text(value: Any, form: ParameterForm) -> Any:
         return _keep_value(
             value, f'"{name}" <{value.email}>' if re.search(r"[^\w ]", name) else str(value), form
         )
-    return (
-        _write_by_type(value, form)
-        if value is None or isinstance(value, str)
-        else _keep_value(value, str(value), form)
-    )
+    if value is None or isinstance(value, str):
+        return _write_by_type(value, form)
+    return _keep_value(value, str(value), form)
 
 
 _MOST_DIGITS = 300
@@ -363,8 +370,13 @@ def _as_number(value: Any, form: ParameterForm) -> Any:
         return value.total_seconds()
     if not isinstance(value, (Decimal, Fraction)) or not math.isfinite(value):
         return _write_by_type(value, form)
-    is_short = value.adjusted() < _MOST_DIGITS if isinstance(value, Decimal) else True
-    return int(value) if is_short and value == int(value) else float(value)
+    if isinstance(value, Decimal):
+        is_short = value.adjusted() < _MOST_DIGITS
+    else:
+        is_short = True
+    if is_short and value == int(value):
+        return int(value)
+    return float(value)
 
 
 def _nullable_writer(write: _Write) -> _Write:
@@ -427,7 +439,10 @@ def _object_writer(cls: type[Any], fields: list[_Field], extra: _Write) -> _Writ
     def write(value: Any, form: ParameterForm) -> Any:
         if not isinstance(value, cls):
             return _write_by_type(value, form)
-        set_fields: Any = value.model_fields_set if isinstance(value, BaseModel) else None
+        if isinstance(value, BaseModel):
+            set_fields: Any = value.model_fields_set
+        else:
+            set_fields = None
         written = {
             schema_name: writer(item, form)
             for name, schema_name, writer, is_sayable in fields
@@ -466,11 +481,9 @@ def _root_writer(cls: type[Any], write: _Write) -> _Write:
 def _secret_writer(write: _Write) -> _Write:
     def write_or_mask(value: Any, form: ParameterForm) -> Any:
         if callable(reveal := getattr(value, "get_secret_value", None)):
-            return (
-                write(reveal(), form)
-                if form.reveals
-                else _keep_value(value, _write_leaf(value), form)
-            )
+            if form.reveals:
+                return write(reveal(), form)
+            return _keep_value(value, _write_leaf(value), form)
         return write(value, form)
 
     return write_or_mask
@@ -515,7 +528,9 @@ def _write_by_type(value: Any, form: ParameterForm) -> Any:  # noqa: PLR0911 - o
 def _keep_value(value: Any, written: Any, form: ParameterForm) -> Any:
     """Return ``written``; with ``keeps_values``, a string that stands for another value also holds that value."""
     keeps_value = form.keeps_values and isinstance(written, str) and not isinstance(value, str)
-    return WrittenText(written, value) if keeps_value else written
+    if keeps_value:
+        return WrittenText(written, value)
+    return written
 
 
 def _write_items(values: Iterable[Any], write: _Write, form: ParameterForm) -> list[Any]:
@@ -523,7 +538,9 @@ def _write_items(values: Iterable[Any], write: _Write, form: ParameterForm) -> l
     items = [write(item, form) for item in values]
     if not isinstance(values, (set, frozenset)):
         return items
-    return WrittenSet(_sort_items(items)) if form.keeps_values else _sort_items(items)
+    if form.keeps_values:
+        return WrittenSet(_sort_items(items))
+    return _sort_items(items)
 
 
 def _write_choice(value: Enum, form: ParameterForm) -> Any:
@@ -537,7 +554,9 @@ def _as_key(key: Any, written: Any) -> str:
     """Return a map key as a JSON string; an enum member whose value is not a string becomes the JSON of its value."""
     if isinstance(written, str):
         return written
-    return key_of(written) if isinstance(key, Enum) else str(next(iter(_write_leaf({key: None}))))
+    if isinstance(key, Enum):
+        return key_of(written)
+    return str(next(iter(_write_leaf({key: None}))))
 
 
 def _write_leaf(value: Any) -> Any:

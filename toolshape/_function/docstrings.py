@@ -104,11 +104,9 @@ def read_docstring(text: str | None, names: Collection[str] = ()) -> Doc:
         key=lambda doc: (sum(name in doc.parameters for name in names), len(doc.parameters)),
     )
     sections, left_out = _split_sections(text)
-    return (
-        best_doc._replace(sections=sections, left_out=left_out)
-        if sections or left_out
-        else best_doc
-    )
+    if sections or left_out:
+        return best_doc._replace(sections=sections, left_out=left_out)
+    return best_doc
 
 
 _UNDERLINED = rf"(?m)^({'|'.join(_PARAMETER_TITLES)})\n-{{3,}}[ \t]*$(?=\n[ \t]*[-*+]?[ \t]*`{{0,2}}\w+`{{0,2}}(?:[ \t]*\([^\n]*\))?:[ \t]+\S)"
@@ -193,7 +191,10 @@ def _attributes_in(module: str) -> dict[str, dict[str, str]]:
     """Return the docstrings under the fields of all classes in a module, by qualified class name."""
     try:
         source = inspect.getsource(sys.modules[module])
-        tree = ast.parse(source) if re.search(_UNDER_A_FIELD, source) else None
+        if re.search(_UNDER_A_FIELD, source):
+            tree = ast.parse(source)
+        else:
+            tree = None
     except (
         KeyError,
         OSError,
@@ -202,7 +203,9 @@ def _attributes_in(module: str) -> dict[str, dict[str, str]]:
         ValueError,
     ):  # the module has no Python source file
         return {}
-    return {} if tree is None else dict(_attributes_of_classes(tree, ""))
+    if tree is None:
+        return {}
+    return dict(_attributes_of_classes(tree, ""))
 
 
 def _attributes_of_classes(node: ast.AST, scope: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -213,14 +216,20 @@ def _attributes_of_classes(node: ast.AST, scope: str) -> Iterator[tuple[str, dic
             yield name, _attributes_of(child.body)
             yield from _attributes_of_classes(child, f"{name}.")
         else:
-            inner_scope = f"{scope}{getattr(child, 'name', '')}.<locals>." if is_function else scope
+            if is_function:
+                inner_scope = f"{scope}{getattr(child, 'name', '')}.<locals>."
+            else:
+                inner_scope = scope
             yield from _attributes_of_classes(child, inner_scope)
 
 
 def _attributes_of(body: Sequence[ast.stmt]) -> dict[str, str]:
     texts = {}
     for field, text in itertools.pairwise(body):
-        value = text.value if isinstance(text, ast.Expr) else None
+        if isinstance(text, ast.Expr):
+            value = text.value
+        else:
+            value = None
         if not isinstance(field, ast.AnnAssign) or not isinstance(field.target, ast.Name):
             continue
         if isinstance(value, ast.Constant) and isinstance(value.value, str):

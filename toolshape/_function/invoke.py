@@ -96,7 +96,10 @@ def _takes_in_order(function: Callable[..., Any], layout: Layout) -> bool:
     A wrapper may show the signature of the function that it wraps, but accept keywords only. So the result is
     ``False`` for every wrapper.
     """
-    inner = function.__func__ if isinstance(function, MethodType) else function
+    if isinstance(function, MethodType):
+        inner = function.__func__
+    else:
+        inner = function
     if not isinstance(inner, FunctionType) or inner.__dict__.keys() & {
         "__wrapped__",
         "__signature__",

@@ -61,7 +61,10 @@ def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list
     has_unused = mode == "validation" and any(
         takes_no_alias(node.get("config")) for node in core_nodes(schema)
     )
-    shown_schema = rebuild(schema, _drop_unused_alias) if has_unused else schema
+    if has_unused:
+        shown_schema = rebuild(schema, _drop_unused_alias)
+    else:
+        shown_schema = schema
     json_schema = without_secret_defaults(generator.generate(shown_schema, mode))
     skipped = [
         Finding(path="", rule="unsupported_branch", message=detail) for detail in generator.skipped
@@ -122,7 +125,9 @@ class _CanonicalSchema(GenerateJsonSchema):
             generated["additionalProperties"] = (
                 extras  # ``{}``, not ``True``: the class says that any field is taken
             )
-        return self._describe_class(schema["cls"], generated) if "cls" in schema else generated
+        if "cls" in schema:
+            return self._describe_class(schema["cls"], generated)
+        return generated
 
     def generate_inner(self, schema: Any) -> JsonSchemaValue:
         if schema["type"] == "is-instance" and issubclass(schema["cls"], Enum):
@@ -212,11 +217,9 @@ class _CanonicalSchema(GenerateJsonSchema):
 
     def get_default_value(self, schema: core_schema.WithDefaultSchema) -> Any:
         factory = schema.get("default_factory")
-        return (
-            factory.value
-            if isinstance(factory, FreshDefault)
-            else super().get_default_value(schema)
-        )
+        if isinstance(factory, FreshDefault):
+            return factory.value
+        return super().get_default_value(schema)
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
         generated = super().default_schema(schema)
@@ -240,11 +243,10 @@ class _CanonicalSchema(GenerateJsonSchema):
         while node["type"] in ("nullable", "definition-ref"):
             if default is None:
                 return True
-            node = (
-                self.core_definitions[node["schema_ref"]]
-                if node["type"] == "definition-ref"
-                else node["schema"]
-            )
+            if node["type"] == "definition-ref":
+                node = self.core_definitions[node["schema_ref"]]
+            else:
+                node = node["schema"]
         if node["type"] == "any":
             return True
         if node["type"] in ("enum", "literal"):
@@ -347,7 +349,10 @@ _NO_FIELDS = "BaseModel has no fields of its own: name the model that is meant"
 
 def _name_places(generated: JsonSchemaValue, node: Node) -> JsonSchemaValue:
     fields = node.get("fields", node.get("arguments_schema", ()))
-    names = list(fields) if isinstance(fields, Mapping) else [field["name"] for field in fields]
+    if isinstance(fields, Mapping):
+        names = list(fields)
+    else:
+        names = [field["name"] for field in fields]
     places = generated.get("prefixItems", ())
     if len(places) != len(names):
         return generated
@@ -397,7 +402,9 @@ def _fields_of(cls: type[Any]) -> Mapping[str, Any]:
     infos: Any = getattr(
         cls, "model_fields" if issubclass(cls, BaseModel) else "__pydantic_fields__", None
     )
-    return infos if isinstance(infos, dict) else {}
+    if isinstance(infos, dict):
+        return infos
+    return {}
 
 
 def _aliases(cls: type[Any]) -> dict[str, str]:
@@ -523,11 +530,9 @@ def _sort_sets(value: Any, by_alias: bool) -> Any:
         )
     if isinstance(value, Mapping):
         return {key: _sort_sets(item, by_alias) for key, item in value.items()}
-    return (
-        [_sort_sets(item, by_alias) for item in value]
-        if isinstance(value, (list, tuple, deque))
-        else value
-    )
+    if isinstance(value, (list, tuple, deque)):
+        return [_sort_sets(item, by_alias) for item in value]
+    return value
 
 
 def _dump_dataclass(value: Any, by_alias: bool) -> Any:

@@ -199,7 +199,9 @@ def _kwargs_type(signature: Signature) -> Any:
     kwargs = [
         parameter.annotation for parameter in signature.parameters if parameter.kind is VAR_KEYWORD
     ]
-    return kwargs[0] if kwargs and unpack_type(kwargs[0]) is None else EMPTY
+    if kwargs and unpack_type(kwargs[0]) is None:
+        return kwargs[0]
+    return EMPTY
 
 
 def _add_field(fields: dict[str, Any], slot: _Field, doc: docstrings.Doc) -> str:
@@ -280,11 +282,9 @@ def _make_field(default: Any, attributes: Mapping[str, Any]) -> Any:
         has_hash = default is not ...
     except Exception:  # a user's __hash__ may raise anything
         has_hash = False
-    return (
-        Field(default, **attributes)
-        if has_hash
-        else Field(default_factory=FreshDefault(default), **attributes)
-    )
+    if has_hash:
+        return Field(default, **attributes)
+    return Field(default_factory=FreshDefault(default), **attributes)
 
 
 def _keys_of(typed_dict: Any) -> dict[str, tuple[Any, bool]]:
@@ -310,11 +310,9 @@ def _fill_parameters(hint: Any, given: Mapping[Any, Any]) -> Any:
     parameters = [
         parameter for parameter in getattr(hint, "__parameters__", ()) if parameter in given
     ]
-    return (
-        _subscript(hint, tuple(given[parameter] for parameter in parameters))
-        if parameters
-        else hint
-    )
+    if parameters:
+        return _subscript(hint, tuple(given[parameter] for parameter in parameters))
+    return hint
 
 
 def _strip_qualifiers(hint: Any) -> tuple[Any, bool | None]:
@@ -433,7 +431,10 @@ def _first_line(error: Exception) -> str:
     if match := re.match(
         r"PydanticInvalidForJsonSchema: .*core_schema\.(\w+)(?: \(<class '(.+?)'>\))?", line
     ):
-        kind = match[2].rpartition(".")[2] if match[2] else match[1].removesuffix("Schema").lower()
+        if match[2]:
+            kind = match[2].rpartition(".")[2]
+        else:
+            kind = match[1].removesuffix("Schema").lower()
         return f"JSON Schema has no form for {kind}"
     if isinstance(
         error, SchemaError

@@ -183,7 +183,9 @@ def _value_type(annotation: Any) -> Any:
     """Return the type of the final value: the value of an awaitable, or a list of the items of an iterator."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in _AWAITING:
-        return arguments[-1] if arguments else Any
+        if arguments:
+            return arguments[-1]
+        return Any
     if origin not in _YIELDING:
         return annotation
     element: Any = arguments[0] if arguments else Any
@@ -284,4 +286,6 @@ def _is_by_alias(value: Any) -> bool:
 
 
 def _unquote(text: bytes) -> tuple[str, bool]:
-    return (json.loads(text), True) if text[:1] == b'"' else (text.decode(), False)
+    if text[:1] == b'"':
+        return (json.loads(text), True)
+    return (text.decode(), False)

@@ -132,9 +132,10 @@ def read_signature(
 def _names(described: inspect.Signature, inner: Any) -> frozenset[str]:
     """Return the name of every parameter, including parameters that a bound object or a partial fills."""
     code = getattr(inner, "__code__", None)
-    filled_names = (
-        code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code is not None else ()
-    )
+    if code is not None:
+        filled_names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    else:
+        filled_names = ()
     variadic = {
         parameter.name
         for parameter in described.parameters.values()
@@ -176,7 +177,10 @@ def _parameters(
     undefined: list[str],
 ) -> list[Parameter]:
     # The model does not fill the arguments that a partial has bound, whether by keyword or by position.
-    bound_keywords = function.keywords if isinstance(function, functools.partial) else {}
+    if isinstance(function, functools.partial):
+        bound_keywords = function.keywords
+    else:
+        bound_keywords = {}
     binds_only_keywords = isinstance(function, functools.partial) and not function.args
     dispatch_kind = dispatches_on(function.func if binds_only_keywords else function)
     is_bound = skip_first or dispatch_kind == "method"  # the signature still includes ``self``
@@ -260,13 +264,20 @@ def _resolve_each(
 
 def dispatches_on(function: Any) -> Literal["function", "method"] | None:
     """Return ``"function"`` for a ``singledispatch`` function, ``"method"`` for a bound ``singledispatchmethod``."""
-    code = getattr(function, "__code__", None) if isinstance(function, types.FunctionType) else None
+    if isinstance(function, types.FunctionType):
+        code = getattr(function, "__code__", None)
+    else:
+        code = None
     if code is None or code.co_filename != functools.singledispatch.__code__.co_filename:
         return None
     cells_by_name = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     if code.co_name == "_method" and "obj" in cells_by_name:
-        return "method" if cells_by_name["obj"].cell_contents is not None else None
-    return "function" if code.co_name == "wrapper" and hasattr(function, "dispatch") else None
+        if cells_by_name["obj"].cell_contents is not None:
+            return "method"
+        return None
+    if code.co_name == "wrapper" and hasattr(function, "dispatch"):
+        return "function"
+    return None
 
 
 def _resolve_return(annotation: Any, names: _Names) -> Any:
@@ -308,7 +319,9 @@ def _is_object(function: Any) -> bool:
 
 
 def _local_names(inner: Any, frame: types.FrameType | None) -> Mapping[str, Any]:
-    return local_names(inner, frame) if isinstance(inner, types.FunctionType) else {}
+    if isinstance(inner, types.FunctionType):
+        return local_names(inner, frame)
+    return {}
 
 
 def _name_of(function: Any) -> str:
@@ -334,7 +347,9 @@ def _kind(function: Any, inner: Any) -> Kind:
     outer = _without_wrappers(function)
     if inspect.iscoroutinefunction(outer):
         return "coroutine"
-    return "generator" if inspect.isgeneratorfunction(inner) else "function"
+    if inspect.isgeneratorfunction(inner):
+        return "generator"
+    return "function"
 
 
 def _docstring(function: Any, inner: Any) -> str | None:

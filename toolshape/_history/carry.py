@@ -73,11 +73,9 @@ def carry_message(message: Message, to: Carrier, log: Log) -> Message:
     if origin is not None and origin.provider == to.provider and message.raw is not None:
         if not is_same_model(origin, to.model):
             message = _remove_opaque(message, to, log)
-        return (
-            message
-            if origin.fingerprint in (None, to.fingerprint)
-            else _rewrite_foreign_calls(message, to, log)
-        )
+        if origin.fingerprint in (None, to.fingerprint):
+            return message
+        return _rewrite_foreign_calls(message, to, log)
     parts: list[MessagePart] = []
     for part in message.parts:
         parts += _carry_part(part, message, to, log)
@@ -157,9 +155,10 @@ def _carry_part(part: MessagePart, message: Message, to: Carrier, log: Log) -> l
             )
             return []
         case ProviderPart():
-            description = (
-                f"{part.kind!r} of {message.origin.provider}" if message.origin else repr(part.kind)
-            )
+            if message.origin:
+                description = f"{part.kind!r} of {message.origin.provider}"
+            else:
+                description = repr(part.kind)
             log.repaired(
                 "foreign_part", path, f"no other provider knows {description}", "it is left out"
             )
@@ -167,7 +166,10 @@ def _carry_part(part: MessagePart, message: Message, to: Carrier, log: Log) -> l
         case MediaPart():
             _log_extra_keys(part.raw, path, log)
             context = document_context(part.raw)
-            context_parts = [TextPart(text=context, path=part.path)] if context else []
+            if context:
+                context_parts = [TextPart(text=context, path=part.path)]
+            else:
+                context_parts = []
             return [*context_parts, _carry_media(part, message, to, log, path)]
         case ToolCallPart():
             _log_extra_keys(part.raw, path, log)
@@ -212,7 +214,9 @@ def _carry_result_piece(part: Part, to: Carrier, log: Log, path: str) -> Part:
     log.repaired(
         "media_as_text", path, f"a result cannot hold {part.media_type}", "it is named, not sent"
     )
-    return Text(named(part)) if to.carries else part
+    if to.carries:
+        return Text(named(part))
+    return part
 
 
 def _carry_media(
@@ -220,7 +224,10 @@ def _carry_media(
 ) -> MessagePart:
     """Convert an image or file. If the provider or the message's role cannot hold it, return its name as text."""
     media = _match_media_type(part.media, path, log)
-    kind = f"{kind_of(media)}_url" if media.url else kind_of(media)
+    if media.url:
+        kind = f"{kind_of(media)}_url"
+    else:
+        kind = kind_of(media)
     is_carried = kind in to.histories.input_kinds and is_taken(media, to.histories.media_types)
     if message.role == "user" and is_carried:
         return replace(part, media=media, raw=None)

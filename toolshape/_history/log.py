@@ -26,7 +26,9 @@ class Rules:
 
     def evidence(self, name: HistoryRuleName) -> str:
         """Return the evidence for a rule, or an empty string if the rule is not active."""
-        return self.active[name].evidence if name in self.active else ""
+        if name in self.active:
+            return self.active[name].evidence
+        return ""
 
 
 def rules_of(
@@ -36,7 +38,10 @@ def rules_of(
     active: dict[str, HistoryRule] = {
         rule.name: rule for rule in histories.rules if rule.holds(model) and rule.name not in off
     }
-    always = active["missing_reasoning"].always if "missing_reasoning" in active else ""
+    if "missing_reasoning" in active:
+        always = active["missing_reasoning"].always
+    else:
+        always = ""
     always_thinks = bool(always) and re.search(always, model or "") is not None
     return Rules(histories, names, active, off, always_thinks)
 

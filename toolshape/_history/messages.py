@@ -126,9 +126,10 @@ def response_messages(
         holds_secret: Whether a call or the answer may hold a secret.
     """
     try:
-        messages = (
-            response_in(histories_of(provider), given, before, is_plain=is_plain) if given else []
-        )
+        if given:
+            messages = response_in(histories_of(provider), given, before, is_plain=is_plain)
+        else:
+            messages = []
     except ResponseError:
         messages = []
     parts = [part for message in messages for part in calls_in(message)]
@@ -170,7 +171,10 @@ def _dispatched_part(call: Call, part: ToolCallPart) -> ToolCallPart:
     arguments = None if call.name is None else call.arguments
     fault: CallFault | None = None
     if arguments is None:
-        fault = "unknown_tool" if call.name is None else "malformed_arguments"
+        if call.name is None:
+            fault = "unknown_tool"
+        else:
+            fault = "malformed_arguments"
     return ToolCallPart(
         id=call.id,
         wire_name=part.wire_name,

@@ -55,7 +55,10 @@ class CallWriter:
                 ), part.fault
         if shape is None:
             name = wire_name_of(self._provider, part.name or part.wire_name or "unknown")
-            arguments = part.arguments if part.arguments is not None else self._as_given(part)
+            if part.arguments is not None:
+                arguments = part.arguments
+            else:
+                arguments = self._as_given(part)
             return replace(
                 part, wire_name=name, arguments_raw=_sendable_copy(arguments)
             ), "unknown_tool"
@@ -114,7 +117,10 @@ def convert_calls(
     Raises:
         UsageError: A value is not a call or a pair, or a pair does not name a tool.
     """
-    rule = None if provider.histories is None else provider.histories.rule("call_id", None)
+    if provider.histories is None:
+        rule = None
+    else:
+        rule = provider.histories.rule("call_id", None)
     ids, writer = Ids(), CallWriter(provider, handlers)
     shapes = {shape.name: shape for shape in handlers.shapes.values()}
     wire_calls: list[WireCall] = []
@@ -152,7 +158,10 @@ def _sent_pair(
     if shape is not None:
         return shape.wire_name, arguments if shape.out is None else shape.out(arguments)
     answer = handlers.answer
-    sent: tuple[str, JsonObject] | None = None if answer is None else answer.sent(name, arguments)
+    if answer is None:
+        sent: tuple[str, JsonObject] | None = None
+    else:
+        sent = answer.sent(name, arguments)
     if sent is None:
         raise UsageError(f"there is no tool {name!r}")
     return sent

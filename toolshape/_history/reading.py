@@ -68,7 +68,10 @@ def _unanswered(messages: Sequence[Message]) -> list[ToolCallPart]:
     for index, message in enumerate(reversed(messages)):
         if message.role == "assistant":
             calls[:0] = calls_in(message)
-            earlier_message = messages[-index - 2] if index + 1 < len(messages) else None
+            if index + 1 < len(messages):
+                earlier_message = messages[-index - 2]
+            else:
+                earlier_message = None
             if earlier_message is None or earlier_message.role != "assistant":
                 break
         answered.update(result.id for result in results_in(message))
@@ -87,7 +90,10 @@ def _link_part(
     # A history may mix messages with ids and without: a gateway may drop the ids of calls and keep those of
     # results. So the order decides only among calls that nothing else tells apart.
     if isinstance(part, ToolCallPart):
-        call = part if part.id else replace(part, id=_make_id(part, position, at), has_id=False)
+        if part.id:
+            call = part
+        else:
+            call = replace(part, id=_make_id(part, position, at), has_id=False)
         waiting.append(call)
         own.add(call.id)
         return call
@@ -97,9 +103,10 @@ def _link_part(
         waiting[:] = [call for call in waiting if call.id != part.id]
         return part
     without_id = [call for call in waiting if not call.has_id]
-    candidates = (
-        without_id if part.id else [*without_id, *(call for call in waiting if call.has_id)]
-    )
+    if part.id:
+        candidates = without_id
+    else:
+        candidates = [*without_id, *(call for call in waiting if call.has_id)]
     named = [call for call in candidates if call.wire_name == part.wire_name]
     for call in named or (candidates if not part.wire_name else ()):
         waiting.remove(call)
@@ -176,7 +183,9 @@ def _read_body(given: Any) -> Any:
         return parse_body(given)
     if isinstance(given, Mapping):
         return dict(given)
-    return list(given) if isinstance(given, Sequence) else _convert_sdk_objects(given)
+    if isinstance(given, Sequence):
+        return list(given)
+    return _convert_sdk_objects(given)
 
 
 def _convert_sdk_objects(given: Any) -> Any:
@@ -231,11 +240,9 @@ _KEYS = frozenset({"role", "type", "content", "parts"})
 
 
 def _describe(given: Any) -> str:
-    return (
-        f"an object with the keys {sorted(map(str, given))[:5]}"
-        if isinstance(given, dict)
-        else type(given).__name__
-    )
+    if isinstance(given, dict):
+        return f"an object with the keys {sorted(map(str, given))[:5]}"
+    return type(given).__name__
 
 
 def wire_messages(histories: Histories, body: Any) -> list[JsonObject]:
@@ -244,7 +251,10 @@ def wire_messages(histories: Histories, body: Any) -> list[JsonObject]:
     Raises:
         ResponseError: The body holds no messages.
     """
-    content = body[histories.key] if isinstance(body, dict) and histories.key in body else body
+    if isinstance(body, dict) and histories.key in body:
+        content = body[histories.key]
+    else:
+        content = body
     if isinstance(content, str):
         content = histories.write(Message(role="user", parts=(TextPart(text=content),)))
     items = [content] if isinstance(content, dict) else content

@@ -122,7 +122,9 @@ def _drop_orphaned_item_id(message: Message, log: Log, progress: RepairState) ->
     ):
         # Only items from the API have a status. OpenAI accepted items without status and reasoning (recorded, 2026).
         is_from_api = isinstance(message.raw, dict) and message.raw.get("status") is not None
-        return drop_item_id(message, log) if is_from_api else message
+        if is_from_api:
+            return drop_item_id(message, log)
+        return message
     return message
 
 
@@ -130,7 +132,10 @@ def _drop_empty(messages: Sequence[Message], log: Log) -> list[Message]:
     """Drop the blank text parts and the empty messages that the provider rejects."""
     kept_messages: list[Message] = []
     for message in messages:
-        trimmed = blank_text(message, log) if "blank_text" in log.rules else message
+        if "blank_text" in log.rules:
+            trimmed = blank_text(message, log)
+        else:
+            trimmed = message
         if trimmed.parts or trimmed.role == "system" or not _is_refused(trimmed, log):
             kept_messages.append(trimmed)
         elif not message.parts:

@@ -203,7 +203,10 @@ class Collector:
             if position not in self._complete
         ]
         answer = self._handlers.answer
-        read_partial = partial_call if answer is None else answer.partial_call
+        if answer is None:
+            read_partial = partial_call
+        else:
+            read_partial = answer.partial_call
         # An id that is made up of the arguments changes with them; in a model's text, it is made up
         # of what comes before the call.
         makes_ids_of_text = self._reader.response.takes_text
@@ -275,11 +278,10 @@ class Collector:
         last = self._last if isinstance(self._last, dict) else {}
         if last.get("error") or last.get("type") == "error":
             return f"the provider sent an error instead of a stream: {str(last.get('error') or last)[:300]}"
-        description = (
-            f"an object with the keys {sorted(map(str, last))[:8]}"
-            if last
-            else type(self._last).__name__
-        )
+        if last:
+            description = f"an object with the keys {sorted(map(str, last))[:8]}"
+        else:
+            description = type(self._last).__name__
         return (
             f"no event of {self._provider.name} has arrived; the last piece was {description}: "
             "is it from another provider?"

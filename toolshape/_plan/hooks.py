@@ -262,13 +262,16 @@ def _settle_result(running: _Running, hook: Hook, made: Any, given: Sequence[Res
     """Return the result that the hook returned; if it returned nothing, return the last result of ``proceed()``."""
     work = running.work
     if isinstance(made, Result):
-        return made if any(made is result for result in given) else _adopt_result(running, made)
+        if any(made is result for result in given):
+            return made
+        return _adopt_result(running, made)
     if made is None and given:
         return given[-1]
     name = hook_name(hook)
-    returned_kind = (
-        "nothing, and did not get an answer from proceed()" if made is None else type(made).__name__
-    )
+    if made is None:
+        returned_kind = "nothing, and did not get an answer from proceed()"
+    else:
+        returned_kind = type(made).__name__
     way_out = "return the result of proceed(), or context.result(value)"
     if inspect.iscoroutine(made):
         made.close()

@@ -86,12 +86,17 @@ def _parse_incomplete(arguments: Any) -> JsonObject:
     value = arguments
     if isinstance(value, str):
         is_in_text = _ESCAPED.sub("", value).count('"') % 2
-        text = value if is_in_text else _NUMBER_AT_END.sub("", value)
+        if is_in_text:
+            text = value
+        else:
+            text = _NUMBER_AT_END.sub("", value)
         try:
             value = from_json(text, allow_partial="trailing-strings")
         except ValueError:
             return {}
-    return value if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def _is_whole(text: str) -> bool:
@@ -143,4 +148,6 @@ def _begins_with(path: str, names: Sequence[str]) -> bool:
 def _drop_nulls(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _drop_nulls(item) for key, item in value.items() if item is not None}
-    return [_drop_nulls(item) for item in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_drop_nulls(item) for item in value]
+    return value

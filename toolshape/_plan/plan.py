@@ -200,7 +200,10 @@ class Plan:
             state.run_without_ledger(results, wanted, check_scope(scope))
         ready = claim_calls(results, wanted, inject, limit, is_async=False)
         with state.open_run(results, ready):
-            guarded = ready if guard is None else guard.around(ready)
+            if guard is None:
+                guarded = ready
+            else:
+                guarded = guard.around(ready)
             run_calls(results, results._controls, guarded, inject, limit, on_progress)
         if guard is not None:
             guard.raise_stop()
@@ -246,7 +249,10 @@ class Plan:
             state.run_without_ledger(results, wanted, check_scope(scope))
         ready = claim_calls(results, wanted, inject, limit, is_async=True)
         with state.open_run(results, ready):
-            guarded = ready if guard is None else guard.around(ready)
+            if guard is None:
+                guarded = ready
+            else:
+                guarded = guard.around(ready)
             await arun_calls(results, results._controls, guarded, inject, limit, on_progress)
         if guard is not None:
             guard.raise_stop()

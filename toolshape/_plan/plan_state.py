@@ -166,7 +166,9 @@ def unsigned(state: PlanState, *, secrets: bool) -> PlanState:
 
 def _without_words(warning: ResponseWarning) -> ResponseWarning:
     hidden = "its words were not stored, because a call takes a secret"
-    return warning._replace(message=hidden) if warning.rule in QUOTING else warning
+    if warning.rule in QUOTING:
+        return warning._replace(message=hidden)
+    return warning
 
 
 def _without_secrets(call: CallState) -> CallState:

@@ -120,7 +120,9 @@ def _replaced(node: Any, old: Any, new: Any) -> Any:
         return new
     if isinstance(node, dict):
         return {key: _replaced(value, old, new) for key, value in node.items()}
-    return [_replaced(value, old, new) for value in node] if isinstance(node, list) else node
+    if isinstance(node, list):
+        return [_replaced(value, old, new) for value in node]
+    return node
 
 
 def refuse_cut(is_cut: bool, arguments: Any, name: str) -> None:
@@ -154,7 +156,10 @@ def without_tool(
     The call that holds the answer in a type has none yet: its target sets the result, once all calls are planned.
     """
     call_id, wire_name, arguments, raw = wire
-    answer = None if handlers.answer is None else handlers.answer.called(wire_name)
+    if handlers.answer is None:
+        answer = None
+    else:
+        answer = handlers.answer.called(wire_name)
     if answer is not None:
         return Call(call_id, answer.name, wire_name, arguments, provider, raw, answer), None, False
     call = unknown_call(call_id, wire_name, arguments, provider, raw)
@@ -165,7 +170,10 @@ def without_tool(
 def unknown_tool_result(call: Call, handlers: Handlers, *, has_hint: bool) -> Result:
     """Return the answer to a call of an unknown tool."""
     names = handlers.names
-    suggestion = (nearest(call.wire_name, names) or "") if has_hint else ""
+    if has_hint:
+        suggestion = nearest(call.wire_name, names) or ""
+    else:
+        suggestion = ""
     return error_result(
         call, CallError("unknown_tool", tool=call.wire_name, text=suggestion, names=names)
     )

@@ -90,8 +90,13 @@ def _restore_answer(results: Results, stored: PlanState, find_output: FindOutput
 
 
 def _tool_of(call: CallState, handlers: Handlers) -> Handler | None:
-    handler = None if call.tool is None else handlers.find(call.wire_name)
-    return handler if handler is not None and handler.name == call.tool else None
+    if call.tool is None:
+        handler = None
+    else:
+        handler = handlers.find(call.wire_name)
+    if handler is not None and handler.name == call.tool:
+        return handler
+    return None
 
 
 def _call(stored: CallState, provider: str, target: Any, arguments: Any) -> Call:
@@ -120,13 +125,17 @@ def _restore_call(
             call=call, why=why, code=code, handler=handler, bound_strict=stored.strict
         )
         lost_call = _call(call, stored.provider, target, call.written)
-        found: State = call.state if call.state in ("elsewhere", "cancelled") else "pending"
+        if call.state in ("elsewhere", "cancelled"):
+            found: State = call.state
+        else:
+            found = "pending"
         return _Restored(found, (position, lost_call, target, None, ()), None)
     reader, validated, coercions = made
     original = _call(call, stored.provider, handler, call.written)
-    given = (
-        original._replace(arguments_raw=call.given, reader=reader) if call.is_edited else original
-    )
+    if call.is_edited:
+        given = original._replace(arguments_raw=call.given, reader=reader)
+    else:
+        given = original
     entry = position, given, reader, validated, coercions
     return _Restored(
         _state_now(call, reader, validated), entry, original if call.is_edited else None
@@ -150,7 +159,10 @@ def _validated(
     if handler is None:
         why = f"there is no tool {call.tool} here: deny it, or restore it where the tool is"
         return ("tools_changed", why), None
-    reader = handler.canonical if call.is_given_canonical else handler
+    if call.is_given_canonical:
+        reader = handler.canonical
+    else:
+        reader = handler
     try:
         validated, coercions = reader.validate(call.given)
         is_same = exact_digest(reader, validated) == call.exact

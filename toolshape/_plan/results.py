@@ -117,11 +117,9 @@ class Answer(Generic[T]):
     @property
     def call(self) -> WireCall | None:
         """The call whose arguments are the answer; ``None`` if no call holds the answer."""
-        return (
-            None
-            if self._tool is None
-            else next((call for call in self.calls if call.wire_name == self._tool), None)
-        )
+        if self._tool is None:
+            return None
+        return next((call for call in self.calls if call.wire_name == self._tool), None)
 
     @property
     def ok(self) -> bool:
@@ -310,7 +308,10 @@ _CODE_OF_STATE: Mapping[str, CallErrorCode] = {
 
 def _unchecked(call: Call) -> Iterator[ResponseWarning]:
     """Yield a warning for each text of a call that was not matched against its pattern."""
-    unchecked = [] if call.reader is None else call.reader.unchecked(call.arguments_raw)
+    if call.reader is None:
+        unchecked = []
+    else:
+        unchecked = call.reader.unchecked(call.arguments_raw)
     for path, pattern in unchecked:
         message = f"{call.name}: {path or 'the arguments'}: too long to be matched against {pattern[:80]!r}"
         yield ResponseWarning("pattern_not_checked", "", message)
@@ -409,9 +410,10 @@ class Results(Sequence[Result]):
         for position in self._controls.pending:
             call, entry = self.calls[position], self._controls.entries.get(position)
             if entry is None:  # pickled
-                arguments = (
-                    None if call.reader is None else call.reader.received(call.arguments_raw)
-                )
+                if call.reader is None:
+                    arguments = None
+                else:
+                    arguments = call.reader.received(call.arguments_raw)
                 pending.append(PendingCall(call, arguments or {}))
             else:
                 pending.append(PendingCall(call, entry[2].shown(entry[3]), entry[4]))
@@ -450,7 +452,10 @@ class Results(Sequence[Result]):
 
     def __repr__(self) -> str:
         shown = [repr(result) for result in self[:_MOST_SHOWN]]
-        more = [f"and {len(self) - _MOST_SHOWN} more"] if len(self) > _MOST_SHOWN else []
+        if len(self) > _MOST_SHOWN:
+            more = [f"and {len(self) - _MOST_SHOWN} more"]
+        else:
+            more = []
         return f"Results([{', '.join([*shown, *more])}])"
 
     def __str__(self) -> str:
@@ -458,11 +463,15 @@ class Results(Sequence[Result]):
         return lines_as_text(lines_of(self)) or f"no calls ({self.finish})"
 
     def _repr_html_(self) -> str:
-        return lines_as_html(lines_of(self)) if len(self) else html.escape(str(self))
+        if len(self):
+            return lines_as_html(lines_of(self))
+        return html.escape(str(self))
 
     def __rich__(self) -> Any:
         """Return the calls for rich, as ``str`` returns them."""
-        return lines_as_rich(lines_of(self)) if len(self) else str(self)
+        if len(self):
+            return lines_as_rich(lines_of(self))
+        return str(self)
 
     @property
     def goes_on(self) -> bool:
@@ -591,7 +600,10 @@ def _restored_answer(results: Results, held: StoredAnswer) -> Answer[Any]:
     stored = held.state
     calls = [(call.id, call.wire_name, call.arguments_raw, call.raw) for call in results.calls]
     reading = [*results._assistant], calls, results.finish_raw, frozenset[int](), False
-    tool = None if stored.call is None else results.calls[stored.call].wire_name
+    if stored.call is None:
+        tool = None
+    else:
+        tool = results.calls[stored.call].wire_name
     answer: Answer[Any] = Answer(
         results.provider,
         reading,
@@ -617,7 +629,9 @@ def _restored_answer(results: Results, held: StoredAnswer) -> Answer[Any]:
 def ready_at(waiting: Sequence[Entry], position: int) -> Entry | None:
     """Return the waiting call at a position, or ``None``, by binary search; ``waiting`` is in call order."""
     index = bisect_left(waiting, position, key=itemgetter(0))
-    return waiting[index] if index < len(waiting) and waiting[index][0] == position else None
+    if index < len(waiting) and waiting[index][0] == position:
+        return waiting[index]
+    return None
 
 
 def lines_of(results: Results, most: int = _MOST_SHOWN) -> list[Line]:
@@ -632,7 +646,10 @@ def _lines_of_result(result: Result) -> list[Line]:
     is_open = result.call.reader is not None and not result.call.reader.has_secrets
     lines = [Line(f"{shown(result.call)} ->", _outcome(result))]
     for coercion in result.coercions:
-        values = f": {shorten(coercion.before)} -> {shorten(coercion.after)}" if is_open else ""
+        if is_open:
+            values = f": {shorten(coercion.before)} -> {shorten(coercion.after)}"
+        else:
+            values = ""
         path = escape_invisible(coercion.path) or "the arguments"
         lines.append(Line("coerced", f"{path} by {coercion.rule}{values}", 1))
     return lines
@@ -666,7 +683,9 @@ def response_of_results(results: Results) -> Any:
     kept = getattr(results, "_response", None)
     if isinstance(kept, Kept):
         return None
-    return kept.body if isinstance(kept, Streamed) else kept
+    if isinstance(kept, Streamed):
+        return kept.body
+    return kept
 
 
 def ending_of_results(results: Results) -> Ending:

@@ -151,16 +151,18 @@ class _Arguments(NamedTuple):
 def _arguments(call: Call, target: Any, entry: Entry | None) -> _Arguments:
     """Return the arguments in a form that validates to exactly what the function gets: as received, or as validated."""
     if not isinstance(target, Handler):
-        received = None if target is None else target.received(call.arguments_raw)
+        if target is None:
+            received = None
+        else:
+            received = target.received(call.arguments_raw)
         return _Arguments(shown=received, unstorable="its results were pickled")
     handler, why = target, "its arguments change when they are validated a second time"
     shown: JsonObject | None = None
     try:
-        validated = (
-            entry[3]
-            if entry is not None and entry[1] is call
-            else handler.validate(call.arguments_raw)[0]
-        )
+        if entry is not None and entry[1] is call:
+            validated = entry[3]
+        else:
+            validated = handler.validate(call.arguments_raw)[0]
         shown = handler.shown(validated)
         expected = exact_digest(handler, validated)
         for candidate, reader in (

@@ -135,7 +135,9 @@ def state_of(results: Results, position: int) -> State:
         return state
     if results._answers[position] is not None:
         return "answered"
-    return "ready" if ready_at(results._waiting, position) is not None else "running"
+    if ready_at(results._waiting, position) is not None:
+        return "ready"
+    return "running"
 
 
 def move(controls: Controls, position: int, event: Event) -> State:
@@ -294,7 +296,9 @@ def claimable_at(results: Results, position: int) -> Entry | None:
     """Return the entry of a call if it may run."""
     controls = controls_of(results)
     with controls.lock:
-        return controls.entries[position] if controls.states.get(position) in _CLAIMABLE else None
+        if controls.states.get(position) in _CLAIMABLE:
+            return controls.entries[position]
+        return None
 
 
 def claim(results: Results, wanted: Iterable[Entry]) -> list[Entry]:
@@ -541,11 +545,9 @@ def _is_undecided(controls: Controls, entry: Entry) -> bool:
 def call_as_written(results: Results, position: int) -> Call:
     """Return a call as the model wrote it, before any edit."""
     controls: Controls | None = results._controls
-    return (
-        results.calls[position]
-        if controls is None
-        else controls.as_written.get(position, results.calls[position])
-    )
+    if controls is None:
+        return results.calls[position]
+    return controls.as_written.get(position, results.calls[position])
 
 
 def is_edited(results: Results, position: int) -> bool:
@@ -623,8 +625,6 @@ def restore_controls(
 def every_entry(results: Results) -> list[Entry]:
     """Return the entries of all validated calls, in call order, in any state."""
     controls: Controls | None = results._controls
-    return (
-        list(results._waiting)
-        if controls is None
-        else [controls.entries[position] for position in sorted(controls.entries)]
-    )
+    if controls is None:
+        return list(results._waiting)
+    return [controls.entries[position] for position in sorted(controls.entries)]

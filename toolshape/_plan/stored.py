@@ -78,10 +78,14 @@ def _value(result: Result, output: ResultForm | None) -> Any:
     parts = result.parts
     has_value = not parts or (isinstance(parts, McpParts) and parts.is_structured)
     if result.is_text or result.value is None or not has_value or output is None:
-        return result.text if result.is_text else None
+        if result.is_text:
+            return result.text
+        return None
     try:
         text, is_text = output.write(result.value)
-        return text if is_text else json.loads(text)
+        if is_text:
+            return text
+        return json.loads(text)
     except Exception:  # a serialiser of the user's types may raise anything
         return None
 
@@ -94,7 +98,9 @@ def _store_part(part: Part) -> JsonObject:
         "url": part.url,
         "data": base64.b64encode(part.data).decode(),
     }
-    return {**media, "name": part.name} if isinstance(part, File) else media
+    if isinstance(part, File):
+        return {**media, "name": part.name}
+    return media
 
 
 def _store_for_client(parts: McpParts) -> JsonObject:

@@ -90,7 +90,9 @@ def plain_text(arguments: Any) -> str | None:
     """Return the text of arguments that are plain text; ``None`` if they are JSON."""
     if type(arguments) is dict and len(arguments) == 1:
         text = arguments.get(PLAIN_TEXT)
-        return text if isinstance(text, str) else None
+        if isinstance(text, str):
+            return text
+        return None
     return None
 
 

@@ -97,13 +97,18 @@ class Problem(NamedTuple):
         sentence = self.message or f"expected {self.expected}" + (
             f", got {self.got}" if self.got else ""
         )
-        path = (
-            self.path
-            if len(self.path) <= _LONGEST_PATH_SHOWN
-            else self.path[:_LONGEST_PATH_SHOWN] + "…"
-        )
-        sentence_with_path = f"{path}: {sentence}" if path else sentence
-        line = f"{sentence_with_path} ({self.hint})" if self.hint else sentence_with_path
+        if len(self.path) <= _LONGEST_PATH_SHOWN:
+            path = self.path
+        else:
+            path = self.path[:_LONGEST_PATH_SHOWN] + "…"
+        if path:
+            sentence_with_path = f"{path}: {sentence}"
+        else:
+            sentence_with_path = sentence
+        if self.hint:
+            line = f"{sentence_with_path} ({self.hint})"
+        else:
+            line = sentence_with_path
         return re.sub(
             _CONTROL, lambda match: json.dumps(match[0])[1:-1], line
         )  # a problem is one line
@@ -389,7 +394,10 @@ def _sentence_for_call(error: CallError) -> str:  # noqa: C901, PLR0911, PLR0912
             is_over_limit = any(
                 problem.rule in ("too_deep", "too_much_wrong") for problem in error.problems
             )
-            fault = "cannot be processed" if is_over_limit else "are not a JSON object"
+            if is_over_limit:
+                fault = "cannot be processed"
+            else:
+                fault = "are not a JSON object"
             return f"The arguments of {error.tool} {fault}: {_problems(error)}"
         case "truncated_arguments":
             return (
@@ -490,7 +498,9 @@ def _pieces(name: str) -> list[str]:
 def did_you_mean(word: str, words: Iterable[str]) -> str:
     """Return a hint with the closest word, or an empty string if no word is close."""
     closest = nearest(word, words)
-    return f'did you mean "{closest}"?' if closest else ""
+    if closest:
+        return f'did you mean "{closest}"?'
+    return ""
 
 
 def preview(value: Any) -> str:

@@ -126,9 +126,10 @@ def name(value: Any) -> str:
 
 def code(value: Any) -> str:
     """Write a string as code, or any other value as one line of JSON."""
-    literal = (
-        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    )
+    if isinstance(value, str):
+        literal = value
+    else:
+        literal = json.dumps(value, ensure_ascii=False, default=str)
     return f"<code>{_parted(literal)}</code>"
 
 

@@ -46,9 +46,15 @@ def identity_of(call: Call, scope: str | None, unnamed: str | None = None) -> Id
     if scope is None and has_made_up_id(call):
         scope = unnamed
     is_lasting = scope is not None or not has_made_up_id(call)
-    used_scope = (scope or "") if is_lasting else uuid.uuid4().hex
+    if is_lasting:
+        used_scope = scope or ""
+    else:
+        used_scope = uuid.uuid4().hex
     arguments = call.arguments
-    digested = call.arguments_raw if arguments is None else arguments
+    if arguments is None:
+        digested = call.arguments_raw
+    else:
+        digested = arguments
     digest = hashlib.sha256(canonical_json(digested).encode()).hexdigest()
     return Identity(used_scope, call.id, str(call.name), digest, is_lasting)
 

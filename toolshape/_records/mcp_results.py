@@ -64,7 +64,10 @@ def mcp_contents(value: Any) -> tuple[Part, ...]:
     Raises:
         TypeError: The list also contains a value of another type.
     """
-    values = value if isinstance(value, (list, tuple)) else [value]
+    if isinstance(value, (list, tuple)):
+        values = value
+    else:
+        values = [value]
     kinds: set[Any] = set(map(type, values))
     if not any(is_mcp_content_type(kind) for kind in kinds):
         return ()
@@ -86,7 +89,9 @@ def _block_of(value: Any) -> Any:
         (make for name in _HELPERS.values() if (make := getattr(value, name, None)) is not None),
         None,
     )
-    return value if make is None else make()
+    if make is None:
+        return value
+    return make()
 
 
 def _read_blocks(blocks: Sequence[Any]) -> McpParts:
@@ -136,14 +141,18 @@ def _is_result_name(kind: Any) -> bool:
 
 def _field(value: Any, name: str, name_until_1: str) -> Any:
     """Return a field by its current name, or else by its 1.x name: fastmcp warns about needless use of 1.x names."""
-    return getattr(value, name) if hasattr(value, name) else getattr(value, name_until_1, None)
+    if hasattr(value, name):
+        return getattr(value, name)
+    return getattr(value, name_until_1, None)
 
 
 def mcp_error(value: Any) -> str | None:
     """Return the server's error text if a value is the result of a failed call, else ``None``."""
     if not is_mcp_result(value):
         return None
-    return as_text(mcp_parts(value)) if _field(value, "is_error", "isError") is True else None
+    if _field(value, "is_error", "isError") is True:
+        return as_text(mcp_parts(value))
+    return None
 
 
 def mcp_structured(value: Any) -> Any:
@@ -161,14 +170,19 @@ def mcp_value(value: Any) -> Any:
     if not blocks:
         return ""
     text = getattr(getattr(blocks[0], "resource", None) or blocks[0], "text", None)
-    return text if len(blocks) == 1 and isinstance(text, str) else tuple(mcp_parts(value))
+    if len(blocks) == 1 and isinstance(text, str):
+        return text
+    return tuple(mcp_parts(value))
 
 
 def mcp_parts(value: Any) -> McpParts:
     """Return the content of an MCP result. If the content is empty, return the structured content as text."""
     blocks, structured = getattr(value, "content", None), mcp_structured(value)
     if not blocks or not isinstance(blocks, (list, tuple)):
-        text = "" if structured is None else json.dumps(structured, ensure_ascii=False)
+        if structured is None:
+            text = ""
+        else:
+            text = json.dumps(structured, ensure_ascii=False)
         blocks = [Text(text)]
     made = _read_blocks(blocks)
     made.is_structured = structured is not None

@@ -105,7 +105,10 @@ def as_text(parts: tuple[Part, ...]) -> str:
 
 def named(part: Image | File) -> str:
     """Return a short description of an image or a file."""
-    name_prefix = f"{part.name}, " if isinstance(part, File) else ""
+    if isinstance(part, File):
+        name_prefix = f"{part.name}, "
+    else:
+        name_prefix = ""
     location = part.url or f"{len(part.data)} bytes"
     return f"[{name_prefix}{part.media_type}, {location}]"
 
@@ -157,7 +160,9 @@ def by_media_type(part: Image | File) -> Image | File:
 def kind_of(part: Image | File) -> str:
     """Return the kind of a part by its media type: ``"image"``, ``"audio"``, ``"video"``, otherwise ``"file"``."""
     kind = part.media_type.partition("/")[0].lower()
-    return kind if kind in ("image", "audio", "video") else "file"
+    if kind in ("image", "audio", "video"):
+        return kind
+    return "file"
 
 
 def is_taken(part: Image | File, types: frozenset[str] | None) -> bool:

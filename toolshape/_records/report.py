@@ -58,9 +58,9 @@ class Report:
         return f"<Report: {len(self)} entries>"
 
     def __str__(self) -> str:
-        return (
-            table(Entry._fields, self.entries) if self.entries else "nothing changed, nothing found"
-        )
+        if self.entries:
+            return table(Entry._fields, self.entries)
+        return "nothing changed, nothing found"
 
     @property
     def data(self) -> list[JsonObject]:
@@ -89,13 +89,15 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _entry(tool: str, difference: Loss | Finding) -> Entry:
     if isinstance(difference, Finding):
         path, rule, message = difference
-        severity: Severity = "enforced" if rule == "kept_by_engine" else "not_enforced"
+        if rule == "kept_by_engine":
+            severity: Severity = "enforced"
+        else:
+            severity = "not_enforced"
         return Entry(tool, path, rule, "finding", severity, message)
-    note = (
-        f"{difference.note}; canonical and wire form may look alike"
-        if difference.ambiguous
-        else difference.note
-    )
+    if difference.ambiguous:
+        note = f"{difference.note}; canonical and wire form may look alike"
+    else:
+        note = difference.note
     return Entry(
         tool,
         difference.path,

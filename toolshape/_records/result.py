@@ -44,7 +44,10 @@ class Result(NamedTuple):
         return [name for name in tuple.__dir__(self) if name not in ("is_text", "received")]
 
     def __repr__(self) -> str:
-        outcome = shorten(self.value) if self.error is None else f"error {self.error.code}"
+        if self.error is None:
+            outcome = shorten(self.value)
+        else:
+            outcome = f"error {self.error.code}"
         return f"Result({escape_invisible(self.name)} -> {outcome})"
 
     @property
@@ -69,9 +72,9 @@ class Result(NamedTuple):
             return None
         if self.received is not None:
             return copy.deepcopy(self.received)
-        return (
-            None if self.call.reader is None else self.call.reader.received(self.call.arguments_raw)
-        )
+        if self.call.reader is None:
+            return None
+        return self.call.reader.received(self.call.arguments_raw)
 
     @property
     def ok(self) -> bool:
@@ -145,7 +148,9 @@ def usage_text(usage: Usage) -> str:
 
 def _add_counts(counts: Iterable[int | None]) -> int | None:
     said = [count for count in counts if count is not None]
-    return sum(said) if said else None
+    if said:
+        return sum(said)
+    return None
 
 
 class WaitingItem(NamedTuple):
@@ -210,7 +215,9 @@ def make_sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:
         replaced = _replace_unsendable(messages)
     except RecursionError:  # the client will reject the messages
         return messages
-    return messages if replaced == messages else cast("Sequence[WireMessage]", replaced)
+    if replaced == messages:
+        return messages
+    return cast("Sequence[WireMessage]", replaced)
 
 
 def is_json(messages: Sequence[WireMessage]) -> bool:

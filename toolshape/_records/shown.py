@@ -102,7 +102,9 @@ def show_arguments(arguments: Any, *, is_open: bool) -> str:
         return shorten(", ".join(names), is_json=True)
     values = map(shorten, arguments.values())
     line = ", ".join(f"{name}={value}" for name, value in zip(names, values, strict=True))
-    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
+    if len(line) <= _LONGEST_LINE:
+        return line
+    return f"{line[: _LONGEST_LINE - 1]}…"
 
 
 def _repr(value: Any) -> str:

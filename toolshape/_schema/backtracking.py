@@ -56,11 +56,10 @@ def is_too_deep(text: str | bytes, value: Callable[[], Any]) -> bool:
         text: The JSON text.
         value: A function that returns the parsed text. It is called only if counting brackets is not enough.
     """
-    opening_brackets = (
-        text.count("[") + text.count("{")
-        if isinstance(text, str)
-        else text.count(b"[") + text.count(b"{")
-    )
+    if isinstance(text, str):
+        opening_brackets = text.count("[") + text.count("{")
+    else:
+        opening_brackets = text.count(b"[") + text.count(b"{")
     return (
         len(text) * opening_brackets > _LONGEST_AND_DEEPEST
         and len(text) * depth_of(value()) > _LONGEST_AND_DEEPEST

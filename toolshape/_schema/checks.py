@@ -36,11 +36,9 @@ def broken(schema: Any, checks: Iterable[Cited]) -> list[Problem]:
     rules = tuple(checks)
     problems: list[Problem] = []
     if not isinstance(schema, dict):
-        return (
-            [Problem(path="", rule="schema", message="the schema must be an object")]
-            if rules
-            else []
-        )
+        if rules:
+            return [Problem(path="", rule="schema", message="the schema must be an object")]
+        return []
 
     for node, at in nodes_of(schema):
         for check, evidence, _ in rules:
@@ -59,7 +57,9 @@ def types_of(node: JsonSchema) -> list[str]:
 
 def root_is_object(node: JsonSchema, at: Place) -> str | None:
     """Check that the root has type object."""
-    return "the root must have type object" if at.is_root and types_of(node) != ["object"] else None
+    if at.is_root and types_of(node) != ["object"]:
+        return "the root must have type object"
+    return None
 
 
 def root_without(*keywords: str) -> Check:
@@ -67,7 +67,9 @@ def root_without(*keywords: str) -> Check:
 
     def root_without_combinators(node: JsonSchema, at: Place) -> str | None:
         present = [key for key in keywords if key in node]
-        return f"the root must not have {present[0]}" if at.is_root and present else None
+        if at.is_root and present:
+            return f"the root must not have {present[0]}"
+        return None
 
     return root_without_combinators
 
@@ -81,7 +83,9 @@ def objects_have_properties(node: JsonSchema, at: Place) -> str | None:
 
 def root_has_properties(node: JsonSchema, at: Place) -> str | None:
     """Check that the root has the keyword ``properties``."""
-    return "the root must have properties" if at.is_root and "properties" not in node else None
+    if at.is_root and "properties" not in node:
+        return "the root must have properties"
+    return None
 
 
 def closed(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001 - a check
@@ -95,7 +99,9 @@ def all_required(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
     """Check that every property is required."""
     required = frozenset(node.get("required", ()))
     missing = [name for name in node.get("properties", ()) if name not in required]
-    return f"required must name every property: {missing[0]!r} is missing" if missing else None
+    if missing:
+        return f"required must name every property: {missing[0]!r} is missing"
+    return None
 
 
 def required_is_defined(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
@@ -103,13 +109,17 @@ def required_is_defined(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG
     if "properties" not in node and "required" not in node:
         return None
     missing = [name for name in node.get("required", ()) if name not in node.get("properties", {})]
-    return f"required has {missing[0]!r}, which is not a property" if missing else None
+    if missing:
+        return f"required has {missing[0]!r}, which is not a property"
+    return None
 
 
 def arrays_have_items(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
     """Check that every array has ``items`` or ``prefixItems``."""
     has_items = "items" in node or "prefixItems" in node
-    return "an array must have items" if "array" in types_of(node) and not has_items else None
+    if "array" in types_of(node) and not has_items:
+        return "an array must have items"
+    return None
 
 
 def typed(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
@@ -127,27 +137,36 @@ def no_recursion(node: JsonSchema, at: Place) -> str | None:
     if not at.is_root or "$defs" not in node:
         return None
     groups = recursive_groups(node["$defs"])
-    return f"definitions must not be recursive: {min(groups)!r} contains itself" if groups else None
+    if groups:
+        return f"definitions must not be recursive: {min(groups)!r} contains itself"
+    return None
 
 
 def references_resolve(node: JsonSchema, at: Place) -> str | None:
     """Check that every ``$ref`` resolves."""
-    references = (
-        {str(inner["$ref"]) for inner in referring_nodes(node)} if at.is_root else set[str]()
-    )
+    if at.is_root:
+        references = {str(inner["$ref"]) for inner in referring_nodes(node)}
+    else:
+        references = set[str]()
     unresolved = [reference for reference in references if at_pointer(node, reference) is None]
-    return f"{min(unresolved)} does not resolve" if unresolved else None
+    if unresolved:
+        return f"{min(unresolved)} does not resolve"
+    return None
 
 
 def no_references(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
     """Check that no node has a ``$ref``."""
-    return "$ref is not permitted" if "$ref" in node else None
+    if "$ref" in node:
+        return "$ref is not permitted"
+    return None
 
 
 def references_alone(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
     """Check that a ``$ref`` has no siblings other than ``description`` and ``default``."""
     siblings = node.keys() - {"$ref", "description", "default"}
-    return f"{min(siblings)} is not permitted beside $ref" if "$ref" in node and siblings else None
+    if "$ref" in node and siblings:
+        return f"{min(siblings)} is not permitted beside $ref"
+    return None
 
 
 def string_enums(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
@@ -156,35 +175,33 @@ def string_enums(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
         return None
     if types_of(node) != ["string"] or not all(isinstance(choice, str) for choice in node["enum"]):
         return "enum is permitted only for strings"
-    return None if node["enum"] else "enum must not be empty"
+    if node["enum"]:
+        return None
+    return "enum must not be empty"
 
 
 def one_required(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
     """Check that every object with fields requires at least one field."""
     is_bare = node.get("properties") and not node.get("required")
-    return (
-        "an object must have a required field: remove the default of one field" if is_bare else None
-    )
+    if is_bare:
+        return "an object must have a required field: remove the default of one field"
+    return None
 
 
 def any_of_alone(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
     """Check that ``anyOf`` has no siblings."""
-    return (
-        "anyOf must not have other keywords beside it"
-        if "anyOf" in node and len(node) > 1
-        else None
-    )
+    if "anyOf" in node and len(node) > 1:
+        return "anyOf must not have other keywords beside it"
+    return None
 
 
 def one_type(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
     """Check that ``type`` is the name of a single JSON Schema type."""
     known = {"string", "number", "integer", "boolean", "array", "object", "null"}
     declared_type = node.get("type", "string")
-    return (
-        None
-        if isinstance(declared_type, str) and declared_type.lower() in known
-        else "type must be one of JSON Schema's type names"
-    )
+    if isinstance(declared_type, str) and declared_type.lower() in known:
+        return None
+    return "type must be one of JSON Schema's type names"
 
 
 def bounds_are_numbers(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
@@ -192,7 +209,9 @@ def bounds_are_numbers(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG0
     flags = [
         key for key in ("exclusiveMinimum", "exclusiveMaximum") if isinstance(node.get(key), bool)
     ]
-    return f"{flags[0]} must be a number" if flags else None
+    if flags:
+        return f"{flags[0]} must be a number"
+    return None
 
 
 def known_keywords(*known: str) -> Check:
@@ -200,7 +219,9 @@ def known_keywords(*known: str) -> Check:
 
     def keywords(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
         unknown = [key for key in node if key not in known]
-        return f"{unknown[0]} is not permitted" if unknown else None
+        if unknown:
+            return f"{unknown[0]} is not permitted"
+        return None
 
     return keywords
 
@@ -210,11 +231,9 @@ def known_formats(*known: str) -> Check:
 
     def formats(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
         format_name = node.get("format")
-        return (
-            f"{format_name!r} is not a supported format"
-            if format_name is not None and format_name not in known
-            else None
-        )
+        if format_name is not None and format_name not in known:
+            return f"{format_name!r} is not a supported format"
+        return None
 
     return formats
 
@@ -227,10 +246,8 @@ def keys(pattern: str, *, only_root: bool = False) -> Check:
         invalid_names = [
             name for name in node.get("properties", ()) if not allowed_pattern.fullmatch(name)
         ]
-        return (
-            f"{invalid_names[0]!r} is not a valid property name"
-            if invalid_names and (at.is_root or not only_root)
-            else None
-        )
+        if invalid_names and (at.is_root or not only_root):
+            return f"{invalid_names[0]!r} is not a valid property name"
+        return None
 
     return property_keys

@@ -155,7 +155,9 @@ class _Reader:
         match = self.found(_REPEAT)
         if match is None:
             self.at += 1
-        return r"\{" if match is None else match[0]
+        if match is None:
+            return r"\{"
+        return match[0]
 
     def group(self) -> str:
         match = self.found(_GROUP)
@@ -163,7 +165,9 @@ class _Reader:
             raise NotTranslatedError(f"{self.pattern[self.at : self.at + 3]} begins no group")
         if match[0] in ("(?=", "(?!", "(?<=", "(?<!") and self.engine == "rust":
             raise _LooksAroundError(match[0])
-        return f"(?P<{match['name']}>" if match["name"] else match[0]
+        if match["name"]:
+            return f"(?P<{match['name']}>"
+        return match[0]
 
     def character_class(self) -> str:
         self.at += 1
@@ -182,7 +186,9 @@ class _Reader:
             items.append("-" if character == "-" and is_range else self.literal(ord(character)))
         self.at += 1
         if not items:
-            return r"[\s\S]" if is_negated else r"[^\s\S]"
+            if is_negated:
+                return r"[\s\S]"
+            return r"[^\s\S]"
         return f"[{'^' if is_negated else ''}{''.join(items)}]"
 
     def escape(self, in_class: bool = False) -> str:
@@ -196,7 +202,9 @@ class _Reader:
         if not in_class and (match := self.found(_REFERENCE)):
             if self.engine == "rust":
                 raise NotTranslatedError("a back-reference")
-            return f"(?P={match['name']})" if match["name"] else match[0]
+            if match["name"]:
+                return f"(?P={match['name']})"
+            return match[0]
         return self.escaped_letter(in_class)
 
     def escaped_letter(self, in_class: bool) -> str:
@@ -209,7 +217,9 @@ class _Reader:
         if letter in "bB" and not in_class:
             # Python's \B does not match an empty text before Python 3.14.
             pythons = r"\b" if letter == "b" else r"(?!\b)"
-            return f"(?-u:\\{letter})" if self.engine == "rust" else pythons
+            if self.engine == "rust":
+                return f"(?-u:\\{letter})"
+            return pythons
         if letter == "c" and following.isascii() and following.isalpha():
             self.at += 1
             return self.literal(ord(following) % 32)
@@ -228,7 +238,9 @@ class _Reader:
         """Return the class of digits, of word characters or of spaces, or what is not in it."""
         ranges = _KINDS[letter.lower()]
         if letter.islower():
-            return self.codes(ranges) if in_class else f"[{self.codes(ranges)}]"
+            if in_class:
+                return self.codes(ranges)
+            return f"[{self.codes(ranges)}]"
         if in_class and self.engine == "python":  # it has no class within a class
             return self.codes(_complement(ranges))
         return f"[^{self.codes(ranges)}]"
@@ -241,7 +253,9 @@ class _Reader:
         character = chr(code)
         if character.isascii():
             is_plain = character.isalnum() or character in "_ ,:;<=>@%!\"'`/"
-            return character if is_plain else f"\\x{code:02X}"
+            if is_plain:
+                return character
+            return f"\\x{code:02X}"
         if self.engine == "rust":
             return f"\\x{{{code:X}}}"
         return f"\\U{code:08X}"

@@ -113,11 +113,9 @@ def _class_characters(members: Any) -> list[str]:
                 )
             case _:
                 raise KeyError(name)
-    return (
-        [char for char in (*_PRINTABLE, *_OTHERS) if char not in characters]
-        if is_negated
-        else characters
-    )
+    if is_negated:
+        return [char for char in (*_PRINTABLE, *_OTHERS) if char not in characters]
+    return characters
 
 
 def _day(chance: random.Random) -> str:
@@ -224,7 +222,10 @@ class _Generator:
 
     def resolved(self, schema: Any, depth: int) -> JsonObject:
         """Resolve references, choose a branch of each union, and merge it with the siblings of these keywords."""
-        node: JsonObject = schema if isinstance(schema, dict) else {}
+        if isinstance(schema, dict):
+            node: JsonObject = schema
+        else:
+            node = {}
         if isinstance(node.get("$ref"), str):
             target = at_pointer(self.root, node["$ref"])
             siblings = {key: value for key, value in node.items() if key != "$ref"}
@@ -280,8 +281,14 @@ class _Generator:
 
     def kind(self, node: JsonObject, depth: int) -> str:
         declared = node.get("type")
-        listed = declared if isinstance(declared, list) else [declared]
-        kinds = [str(name).lower() for name in listed] if declared else []
+        if isinstance(declared, list):
+            listed = declared
+        else:
+            listed = [declared]
+        if declared:
+            kinds = [str(name).lower() for name in listed]
+        else:
+            kinds = []
         if node.get("nullable") is True:
             kinds.append("null")
         if not kinds:
@@ -298,7 +305,9 @@ class _Generator:
         is_null = "null" in kinds and (
             not non_null_kinds or depth >= _DEEPEST or self.chance.random() < 0.2  # noqa: PLR2004
         )
-        return "null" if is_null else self.chance.choice(non_null_kinds)
+        if is_null:
+            return "null"
+        return self.chance.choice(non_null_kinds)
 
     def object(self, node: JsonObject, depth: int) -> JsonObject:
         properties: JsonObject = node.get("properties") or {}
@@ -380,13 +389,18 @@ class _Generator:
                         return text
                     if not text:
                         break  # no string can be generated for the pattern
-        text = FORMATS[node["format"]](self.chance) if node.get("format") in FORMATS else ""
+        if node.get("format") in FORMATS:
+            text = FORMATS[node["format"]](self.chance)
+        else:
+            text = ""
         if text and least <= len(text) <= most:
             return text
         text = self.chance.choice(_WORDS)
         while len(text) < least:
             text += self.chance.choice(_WORDS)
-        return text if len(text) <= most else text[: int(most)]
+        if len(text) <= most:
+            return text
+        return text[: int(most)]
 
     def number(self, node: JsonObject, *, is_integer: bool) -> Any:
         low = max(_bound(node, "minimum", -math.inf), _bound(node, "exclusiveMinimum", -math.inf))
@@ -402,16 +416,22 @@ class _Generator:
             first += first * step == node.get("exclusiveMinimum")
             last -= last * step == node.get("exclusiveMaximum")
             times = self.chance.randint(first, max(first, last))
-            return int(times * step) if is_integer else times * step
+            if is_integer:
+                return int(times * step)
+            return times * step
         number = round(self.chance.uniform(low, high), 3)
         if low < number < high:
             return number
-        return (low + high) / 2 if low < high else low
+        if low < high:
+            return (low + high) / 2
+        return low
 
 
 def _bound(node: JsonObject, keyword: str, default: float) -> float:
     bound = node.get(keyword)
-    return bound if isinstance(bound, (int, float)) and not isinstance(bound, bool) else default
+    if isinstance(bound, (int, float)) and not isinstance(bound, bool):
+        return bound
+    return default
 
 
 _CLASSES: dict[str, type | tuple[type, ...]] = {
@@ -423,7 +443,10 @@ _CLASSES: dict[str, type | tuple[type, ...]] = {
 def _is_of(value: Any, kinds: Any) -> bool:
     """Whether a value has one of the declared types; true if no type is declared."""
     listed = kinds if isinstance(kinds, list) else [kinds]
-    names = [str(kind).lower() for kind in listed] if kinds else []
+    if kinds:
+        names = [str(kind).lower() for kind in listed]
+    else:
+        names = []
     is_flag = isinstance(value, bool)
     return not names or any(
         isinstance(value, _CLASSES.get(name, object)) and is_flag == (name == "boolean")
@@ -433,11 +456,9 @@ def _is_of(value: Any, kinds: Any) -> bool:
 
 def _key(value: Any) -> Any:
     """Return a key for comparing values: equal keys mean equal values, and the keys of ``1`` and ``true`` differ."""
-    return (
-        json.dumps(value, sort_keys=True)
-        if isinstance(value, (dict, list))
-        else (isinstance(value, bool), value)
-    )
+    if isinstance(value, (dict, list)):
+        return json.dumps(value, sort_keys=True)
+    return (isinstance(value, bool), value)
 
 
 def _merge(one: JsonObject, other: JsonObject) -> JsonObject:

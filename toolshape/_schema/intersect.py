@@ -159,7 +159,9 @@ def _close_properties(
             f"allOf requires {impossible_names[0]!r} but forbids it", path=path, rule="allOf"
         )
     possible_properties = {name: inner for name, inner in properties.items() if inner is not False}
-    return {**merged, "properties": possible_properties} if "properties" in merged else merged
+    if "properties" in merged:
+        return {**merged, "properties": possible_properties}
+    return merged
 
 
 def _common_types(ours: Any, theirs: Any) -> list[str]:

@@ -90,7 +90,9 @@ def each(*rules: Rule) -> Rule:
             if change is not None:
                 node = change.node
                 losses.extend(change.losses)
-        return None if node is original else Change(node=node, losses=tuple(losses))
+        if node is original:
+            return None
+        return Change(node=node, losses=tuple(losses))
 
     return rule
 

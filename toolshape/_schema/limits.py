@@ -40,9 +40,9 @@ def at_most(optional: int, unions: int) -> Check:
         size = grammar_size(node)
         if size.optional > optional:
             return f"{size.optional} optional properties, at most {optional} are allowed"
-        return (
-            f"{size.unions} unions, at most {unions} are allowed" if size.unions > unions else None
-        )
+        if size.unions > unions:
+            return f"{size.unions} unions, at most {unions} are allowed"
+        return None
 
     return grammar
 

@@ -73,7 +73,10 @@ def _paths(parsed: Any, length: int) -> int:
             factor = length + 1  # the comparison itself
         else:
             inside = _inside(name, argument)
-            factor = 1 if inside is None else _paths(inside, length)
+            if inside is None:
+                factor = 1
+            else:
+                factor = _paths(inside, length)
         total = min(total * factor, _ENDLESS)
     return total
 
@@ -93,7 +96,9 @@ def count_states(pattern: str) -> int | None:
     pattern cannot be parsed.
     """
     parsed = _parsed_as_ecma(pattern)
-    return None if parsed is None else _states(parsed)
+    if parsed is None:
+        return None
+    return _states(parsed)
 
 
 def _states(parsed: Any) -> int:
@@ -101,7 +106,10 @@ def _states(parsed: Any) -> int:
     for operator, argument in parsed:
         name = str(operator)
         if name in _REPEATS:
-            times = int(argument[1]) if int(argument[1]) < _NO_LIMIT >> 1 else int(argument[0]) + 1
+            if int(argument[1]) < _NO_LIMIT >> 1:
+                times = int(argument[1])
+            else:
+                times = int(argument[0]) + 1
             total += max(1, times) * _states(argument[2])
         elif name == "BRANCH":
             total += sum(_states(part) for part in argument[1])
@@ -170,4 +178,6 @@ def _inside(name: str, argument: Any) -> Any:
     """Return the pattern within a group or a look-around; ``None`` for anything else."""
     if name == "ATOMIC_GROUP":
         return argument
-    return argument[-1] if name in ("SUBPATTERN", "ASSERT", "ASSERT_NOT") else None
+    if name in ("SUBPATTERN", "ASSERT", "ASSERT_NOT"):
+        return argument[-1]
+    return None

@@ -136,7 +136,9 @@ def child_of(node: JsonSchema, step: int | str) -> Any:
     """Return the schema of a node's field or item, or ``None`` if the node describes no such field or item."""
     if isinstance(step, int):
         prefix = node.get("prefixItems", [])
-        return prefix[step] if step < len(prefix) else node.get("items")
+        if step < len(prefix):
+            return prefix[step]
+        return node.get("items")
     if step in node.get("properties", {}):
         return node["properties"][step]
     return node.get("additionalProperties")

@@ -59,7 +59,10 @@ def _collect(node: Any, found: list[JsonSchema]) -> None:
 def wrap_in_field(schema: JsonSchema, name: str) -> JsonSchema:
     """Return the schema of an object whose only field has the given schema; the definitions stay at the root."""
     value = {key: inner for key, inner in schema.items() if key != "$defs"}
-    definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
+    if "$defs" in schema:
+        definitions = {"$defs": schema["$defs"]}
+    else:
+        definitions = {}
     return {"type": "object", "properties": {name: value}, "required": [name], **definitions}
 
 
@@ -89,7 +92,10 @@ def follow(node: Any, find: Callable[[str], Any], root: JsonSchema) -> Any:
     for _ in range(100):
         if not is_reference(node):
             return node
-        target = root if node["$ref"] == "#" else find(definition_name(node["$ref"]))
+        if node["$ref"] == "#":
+            target = root
+        else:
+            target = find(definition_name(node["$ref"]))
         if target is None:
             return node
         if not isinstance(target, dict):

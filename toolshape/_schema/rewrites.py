@@ -37,7 +37,9 @@ def describe(node: JsonSchema, *texts: str) -> JsonSchema:
     description = " ".join(
         text for text in (str(node.get("description", "")).strip(), *texts) if text
     )
-    return {**node, "description": description} if description else node
+    if description:
+        return {**node, "description": description}
+    return node
 
 
 def misread_error(message: str, path: str, *location: int | str) -> UnreadableError:
@@ -119,11 +121,9 @@ def any_as_json_text(node: JsonSchema, at: Place) -> Change | None:
     constraints = set(node) - ANNOTATIONS
     if at.is_root or at.keyword == "propertyNames" or constraints & _TYPED:
         return None
-    return (
-        of_a_form(node, at)
-        if constraints
-        else json_text(node, at, of="Any JSON value", text_is_meant=True)
-    )
+    if constraints:
+        return of_a_form(node, at)
+    return json_text(node, at, of="Any JSON value", text_is_meant=True)
 
 
 def free_object_as_json_text(node: JsonSchema, at: Place) -> Change | None:
@@ -157,7 +157,9 @@ def recursion_as_json_text(node: JsonSchema, at: Place) -> Change:
 def union_as_json_text(node: JsonSchema, at: Place) -> Change | None:
     """Send a union as JSON text, for providers that accept no unions."""
     is_choice = "anyOf" in node or isinstance(node.get("type"), list)
-    return None if at.is_root or not is_choice else of_a_form(node, at)
+    if at.is_root or not is_choice:
+        return None
+    return of_a_form(node, at)
 
 
 def of_a_form(node: JsonSchema, at: Place) -> Change:
@@ -272,7 +274,9 @@ def _from_pairs(value: Any, path: str, *, admits_integers: bool = False) -> Any:
 
 
 def _integer(key: str) -> Any:
-    return int(key) if re.fullmatch(INTEGER_KEY, key) else key
+    if re.fullmatch(INTEGER_KEY, key):
+        return int(key)
+    return key
 
 
 EXTRAS = "additional_properties"
@@ -321,7 +325,9 @@ def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
         extras = [
             {"key": key, "value": item} for key, item in value.items() if key not in named_fields
         ]
-        return {**known_fields, name: extras} if extras else known_fields
+        if extras:
+            return {**known_fields, name: extras}
+        return known_fields
 
     note = f"fields that are not in `properties`, sent as pairs in {name!r}"
     losses = (
@@ -379,14 +385,18 @@ def _tuple_from_object(
         for key in value:
             if key not in known:
                 raise misread_error("unknown field", path, key)
-        rest_items = value.get("rest", []) if "rest" in known else []
+        if "rest" in known:
+            rest_items = value.get("rest", [])
+        else:
+            rest_items = []
         if not isinstance(rest_items, list):
             raise misread_error(f"expected array, got {kind_of(rest_items)}", path, "rest")
-        last_index = (
-            len(names) - 1
-            if rest_items
-            else max((index for index, name in enumerate(names) if name in value), default=-1)
-        )
+        if rest_items:
+            last_index = len(names) - 1
+        else:
+            last_index = max(
+                (index for index, name in enumerate(names) if name in value), default=-1
+            )
         given_items = [
             value.get(name, defaults.get(name, _ABSENT)) for name in names[: last_index + 1]
         ]
@@ -413,7 +423,10 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
     rest_schema = node.get("items", True)
     if rest_schema is not False and most > len(prefix):
         properties["rest"] = _rest_schema(node, rest_schema, len(prefix))
-    required = [*names, "rest"] if "rest" in properties and least > len(prefix) else names[:least]
+    if "rest" in properties and least > len(prefix):
+        required = [*names, "rest"]
+    else:
+        required = names[:least]
     moved_change = say_instead(*sorted(node.keys() - _OF_TUPLES - ANNOTATIONS))(node, at) or Change(
         node=node
     )
@@ -429,9 +442,9 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
         if not isinstance(value, list):
             return value
         named_items = dict(zip(names, value, strict=False))
-        return (
-            {**named_items, "rest": value[len(names) :]} if len(value) > len(names) else named_items
-        )
+        if len(value) > len(names):
+            return {**named_items, "rest": value[len(names) :]}
+        return named_items
 
     defaults = {
         name: item["default"] for name, item in properties.items() if "default" in _as_dict(item)
@@ -469,11 +482,15 @@ def _rest_schema(node: JsonSchema, others: Any, places: int) -> JsonSchema:
     for keyword in ("minItems", "maxItems"):
         if node.get(keyword, 0) > places:
             rest_schema[keyword] = node[keyword] - places
-    return {**rest_schema, PATH: node[PATH]} if PATH in node else rest_schema
+    if PATH in node:
+        return {**rest_schema, PATH: node[PATH]}
+    return rest_schema
 
 
 def _as_dict(node: Any) -> JsonSchema:
-    return node if isinstance(node, dict) else {}
+    if isinstance(node, dict):
+        return node
+    return {}
 
 
 def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
@@ -538,7 +555,9 @@ def _null_loss(at: Place, name: str, kind: Literal["reshaped", "narrowed"], note
 
 
 def _inner_path(at: Place, name: str) -> str:
-    return f"{at.path}.{name}" if at.path else name
+    if at.path:
+        return f"{at.path}.{name}"
+    return name
 
 
 def _nullable(node: Any) -> JsonSchema:
@@ -604,11 +623,15 @@ def one_required(node: JsonSchema, at: Place) -> Change | None:
         (name for name, inner in properties.items() if inner.get("default") is not None), None
     )
     if name is None:
-        return _require_first(node, at) if at.is_root else of_a_form(node, at)
+        if at.is_root:
+            return _require_first(node, at)
+        return of_a_form(node, at)
     default = properties[name]["default"]
 
     def out(value: Any) -> Any:
-        return {name: default, **value} if isinstance(value, dict) else value
+        if isinstance(value, dict):
+            return {name: default, **value}
+        return value
 
     loss = Loss(
         path=_inner_path(at, name),
@@ -640,7 +663,10 @@ def _require_first(node: JsonSchema, at: Place) -> Change:
     def back(value: Any) -> Any:
         if not isinstance(value, dict) or name not in value:
             return value
-        inner_value = change.back(value[name]) if change.back else value[name]
+        if change.back:
+            inner_value = change.back(value[name])
+        else:
+            inner_value = value[name]
         if inner_value == "" if null_is_value else inner_value is None:
             return {key: item for key, item in value.items() if key != name}
         return {**value, name: inner_value}
@@ -792,7 +818,10 @@ def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
     texts = {choice for choice in choices if isinstance(choice, str)}
     words: dict[str, Any] = {}
     for choice in choices:
-        word = choice if isinstance(choice, str) else _to_json_text(choice)
+        if isinstance(choice, str):
+            word = choice
+        else:
+            word = _to_json_text(choice)
         while word in words or (word in texts and not isinstance(choice, str)):
             word += "_"
         words[word] = choice
@@ -809,7 +838,9 @@ def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
         )
 
     def back(value: Any) -> Any:
-        return words.get(value, value) if isinstance(value, str) else value
+        if isinstance(value, str):
+            return words.get(value, value)
+        return value
 
     losses = [
         Loss(
@@ -844,16 +875,16 @@ def null_choice_apart(node: JsonSchema, at: Place) -> Change | None:  # noqa: AR
 def mixed_enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
     """Apply ``enum_as_strings`` if the choices have several types, or include null, objects or arrays."""
     kinds = {type(choice) for choice in node.get("enum", ())}
-    return enum_as_strings(node, at) if len(kinds) > 1 or kinds & {dict, list, type(None)} else None
+    if len(kinds) > 1 or kinds & {dict, list, type(None)}:
+        return enum_as_strings(node, at)
+    return None
 
 
 def boolean_enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
     """Apply ``enum_as_strings`` to enums with booleans, for providers that accept only strings and numbers."""
-    return (
-        enum_as_strings(node, at)
-        if any(isinstance(choice, bool) for choice in node.get("enum", ()))
-        else None
-    )
+    if any(isinstance(choice, bool) for choice in node.get("enum", ())):
+        return enum_as_strings(node, at)
+    return None
 
 
 def typed_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
@@ -862,11 +893,9 @@ def typed_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - 
         return None
     kinds = {type(choice) for choice in node["enum"]}
     names = {str: "string", bool: "boolean", int: "integer", float: "number"}
-    return (
-        Change(node={**node, "type": names[kinds.pop()]})
-        if len(kinds) == 1 and kinds <= names.keys()
-        else None
-    )
+    if len(kinds) == 1 and kinds <= names.keys():
+        return Change(node={**node, "type": names[kinds.pop()]})
+    return None
 
 
 def one_of_as_any_of(node: JsonSchema, at: Place) -> Change | None:
@@ -1005,9 +1034,9 @@ def null_as_nullable(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG
         and "$ref" not in non_null_branches[0]
     ):
         return Change(node={**non_null_branches[0], **other_keywords})
-    return (
-        Change(node={**other_keywords, "anyOf": non_null_branches}) if non_null_branches else None
-    )
+    if non_null_branches:
+        return Change(node={**other_keywords, "anyOf": non_null_branches})
+    return None
 
 
 def nullable_as_null(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
@@ -1080,7 +1109,9 @@ def _without_marks(keyword: str, value: Any) -> Any:
             name: remove_marks(inner) if isinstance(inner, dict) else inner
             for name, inner in value.items()
         }
-    return remove_marks(value) if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        return remove_marks(value)
+    return value
 
 
 def say_formats_but(*formats: str) -> Rule:

@@ -31,7 +31,9 @@ def without_secret_defaults(schema: JsonSchema) -> JsonSchema:
 def _clean(node: Any, definitions: JsonSchema) -> Any:
     if isinstance(node, list):
         items = [_clean(item, definitions) for item in node]
-        return node if all(new is old for new, old in zip(items, node, strict=True)) else items
+        if all(new is old for new, old in zip(items, node, strict=True)):
+            return node
+        return items
     if not isinstance(node, dict):
         return node
     changed = {
@@ -51,7 +53,9 @@ def _clean_keyword(keyword: str, value: Any, definitions: JsonSchema) -> Any:
     if keyword not in BY_NAME or not isinstance(value, dict):
         return _clean(value, definitions)
     cleaned = {name: _clean(inner, definitions) for name, inner in value.items()}
-    return value if all(cleaned[name] is inner for name, inner in value.items()) else cleaned
+    if all(cleaned[name] is inner for name, inner in value.items()):
+        return value
+    return cleaned
 
 
 def _holds_secret(value: Any, node: Any, definitions: JsonSchema, depth: int) -> bool:
@@ -78,7 +82,9 @@ def _is_marked_in(node: Any) -> bool:
     """Whether any part of a subschema is marked as secret; used if the subschema may describe any part of a value."""
     if isinstance(node, dict):
         return is_secret(node) or any(map(_is_marked_in, node.values()))
-    return any(map(_is_marked_in, node)) if isinstance(node, list) else False
+    if isinstance(node, list):
+        return any(map(_is_marked_in, node))
+    return False
 
 
 def _inside(value: Any, node: JsonSchema, definitions: JsonSchema) -> Iterator[tuple[Any, Any]]:
@@ -163,7 +169,9 @@ class Secrets:
     def visible(self, location: Location) -> Location:
         """Cut a location off after the first secret step, because the keys inside a secret object are secret too."""
         if not self.are_there or self.hides_all:
-            return location[:1] if self.hides_all else location
+            if self.hides_all:
+                return location[:1]
+            return location
         for step_count, step in enumerate(location):
             if isinstance(step, str) and self.hides_keys(location[:step_count]):
                 location = location[:step_count]
@@ -192,7 +200,9 @@ class Secrets:
             }
         if isinstance(value, list):
             return [self.masked(item, (*location, number)) for number, item in enumerate(value)]
-        return MASKED if self.may_be_at(location) else value
+        if self.may_be_at(location):
+            return MASKED
+        return value
 
 
 def _is_marked(nodes: Iterable[JsonSchema]) -> bool:

@@ -25,7 +25,9 @@ def branch_of(value: Any, branches: Sequence[Any], resolve: Resolve) -> int | No
         index for index, branch in enumerate(branches) if fits(value, branch, resolve, levels=1)
     ]
     if len(candidates) < _SEVERAL:
-        return candidates[0] if candidates else None
+        if candidates:
+            return candidates[0]
+        return None
     return next((index for index in candidates if fits(value, branches[index], resolve)), None)
 
 
@@ -138,13 +140,18 @@ def _types(value: Any) -> set[str]:
     if isinstance(value, bool):
         return {"boolean"}
     if isinstance(value, (int, float)):
-        return {"number", "integer"} if math.isfinite(value) and value == int(value) else {"number"}
+        if math.isfinite(value) and value == int(value):
+            return {"number", "integer"}
+        return {"number"}
     names: dict[type, str] = {str: "string", type(None): "null", dict: "object", list: "array"}
     return {name for kind, name in names.items() if isinstance(value, kind)}
 
 
 def _declared_types(schema: Mapping[str, Any]) -> set[str]:
-    declared = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if isinstance(schema["type"], list):
+        declared = schema["type"]
+    else:
+        declared = [schema["type"]]
     return {str(name).lower() for name in declared}
 
 
@@ -210,7 +217,10 @@ def are_distinguishable(branches: Sequence[Any], resolve: Resolve) -> bool:
         and any("null" in by_name.get("", ()) for by_name in constants)
     ):
         return False
-    names = set(constants[0]).intersection(*constants[1:]) if constants else set[str]()
+    if constants:
+        names = set(constants[0]).intersection(*constants[1:])
+    else:
+        names = set[str]()
     # The sets of constants are disjoint if their union has as many members as the sets have together.
     return any(
         len(set[str]().union(*(by_name[name] for by_name in constants)))
@@ -224,7 +234,10 @@ def _values_by_name(schema: Any) -> dict[str, set[str]]:
     if not isinstance(schema, dict):
         return {}
     schemas: dict[str, Any] = {"": schema}
-    required = schema.get("required", ()) if _declares_only(schema, "object") else ()
+    if _declares_only(schema, "object"):
+        required = schema.get("required", ())
+    else:
+        required = ()
     schemas |= {f".{name}": schema.get("properties", {}).get(name) for name in required}
     values_by_name = {name: _constants(inner) or [] for name, inner in schemas.items()}
     return {
@@ -302,8 +315,12 @@ class _BranchPair:
 def _constants(schema: Any) -> list[Any] | None:
     if not isinstance(schema, dict):
         return None
-    return [schema["const"]] if "const" in schema else schema.get("enum")
+    if "const" in schema:
+        return [schema["const"]]
+    return schema.get("enum")
 
 
 def _widen(types: set[str]) -> set[str]:
-    return types | {"number"} if "integer" in types else types
+    if "integer" in types:
+        return types | {"number"}
+    return types

@@ -181,7 +181,9 @@ def write_json(value: Any) -> str:
 
 def parser_input(value: Any) -> Any:
     """Return arguments ready for parsing: a ``WrittenObject`` as its JSON text, anything else unchanged."""
-    return write_json(value) if type(value) is WrittenObject else value
+    if type(value) is WrittenObject:
+        return write_json(value)
+    return value
 
 
 def require_unique_keys(value: Any) -> Any:
@@ -232,21 +234,27 @@ def copy_json(node: Any) -> Any:
     """Return a deep copy of a JSON value, so that callers cannot change each other's values."""
     if isinstance(node, dict):
         return {key: copy_json(value) for key, value in node.items()}
-    return [copy_json(value) for value in node] if isinstance(node, list) else node
+    if isinstance(node, list):
+        return [copy_json(value) for value in node]
+    return node
 
 
 def values_inside(value: Any) -> Iterable[Any]:
     """Return the values inside an object or an array, and nothing for other JSON values."""
     if isinstance(value, dict):
         return value.values()
-    return value if isinstance(value, list) else ()
+    if isinstance(value, list):
+        return value
+    return ()
 
 
 def entries_inside(value: Any) -> Iterable[tuple[Any, Any]]:
     """Return the values inside an object or an array with their names or positions."""
     if isinstance(value, dict):
         return value.items()
-    return enumerate(value) if isinstance(value, list) else ()
+    if isinstance(value, list):
+        return enumerate(value)
+    return ()
 
 
 def scalars(value: Any) -> Iterator[Any]:
@@ -320,7 +328,9 @@ def is_same_value(one: Any, other: Any) -> bool:
 
 def _have_same_items(one: list[Any], other: list[Any]) -> bool:
     is_set = isinstance(one, WrittenSet) or isinstance(other, WrittenSet)
-    return _are_same_unordered(one, other) if is_set else all(map(is_same_value, one, other))
+    if is_set:
+        return _are_same_unordered(one, other)
+    return all(map(is_same_value, one, other))
 
 
 def _have_same_members(one: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -430,7 +440,10 @@ def _group_key(value: Any) -> str:
     if not isinstance(value, str):
         return repr(value)
     for parse in _READERS.values():
-        parsed = value.value if isinstance(value, WrittenText) else _read_with(parse, value)
+        if isinstance(value, WrittenText):
+            parsed = value.value
+        else:
+            parsed = _read_with(parse, value)
         if type(parsed) in _READERS:
             try:
                 return f"={hash(parsed)}"
@@ -440,7 +453,9 @@ def _group_key(value: Any) -> str:
 
 
 def _is_equal_scalar(one: Any, other: Any) -> bool:
-    return one is other if isinstance(one, bool) or isinstance(other, bool) else bool(one == other)
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    return bool(one == other)
 
 
 def is_whole(arguments: Any) -> bool:
@@ -487,23 +502,25 @@ def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for item in value.values():
         if type(item) in _MAY_SAY_MORE:
             loses_text = loses_text or _is_marked(item)
-    return WrittenObject(pairs) if loses_text else value
+    if loses_text:
+        return WrittenObject(pairs)
+    return value
 
 
 _MAY_SAY_MORE = frozenset({list, WrittenObject, WrittenFloat})
 
 
 def _is_marked(value: Any) -> bool:
-    return (
-        any(map(_is_marked, value))
-        if type(value) is list
-        else type(value) in (WrittenObject, WrittenFloat)
-    )
+    if type(value) is list:
+        return any(map(_is_marked, value))
+    return type(value) in (WrittenObject, WrittenFloat)
 
 
 def _parse_float(text: str) -> float:
     number = float(text)
-    return number if repr(number) == text else WrittenFloat(text)
+    if repr(number) == text:
+        return number
+    return WrittenFloat(text)
 
 
 def _parse_integer(text: str) -> int | float:

@@ -302,12 +302,16 @@ class _Nodes:
 
 def _mapping(node: JsonSchema, keyword: str) -> JsonSchema:
     value = node.get(keyword)
-    return value if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def _sequence(node: JsonSchema, keyword: str) -> Sequence[Any]:
     value = node.get(keyword)
-    return value if isinstance(value, list) else ()
+    if isinstance(value, list):
+        return value
+    return ()
 
 
 def _too_large_error(most: int, path: str) -> UnsupportedError:
@@ -358,7 +362,10 @@ class _Walk:
             }
         if not self.changes_values:
             return Lens(schema=after, losses=tuple(self.losses))
-        drops = None if self.drops is None else frozenset(self.drops)
+        if self.drops is None:
+            drops = None
+        else:
+            drops = frozenset(self.drops)
         return Lens(
             schema=after, back=step.back, out=step.out, losses=tuple(self.losses), drops=drops
         )
@@ -371,7 +378,9 @@ class _Walk:
             step = self.definitions.get(
                 name
             )  # ``None`` while the definition is being rewritten: use the original
-            return self.schema.get("$defs", {}).get(name) if step is None else step.after
+            if step is None:
+                return self.schema.get("$defs", {}).get(name)
+            return step.after
 
         return follow(node, find, self.schema)
 
@@ -387,7 +396,9 @@ class _Walk:
 
     def visit(self, node: Any, path: str, keyword: str, stack: tuple[str, ...]) -> _Step:
         if not isinstance(node, dict):
-            return _Step(before=node, after=node) if keyword else _Step(before={}, after={})
+            if keyword:
+                return _Step(before=node, after=node)
+            return _Step(before={}, after={})
         self.depth += keyword in _DEEPER
         step = self.visit_node(node, path, keyword, stack)
         self.depth -= keyword in _DEEPER
@@ -400,7 +411,10 @@ class _Walk:
         if self.nodes > self.most:
             raise _too_large_error(self.most, path)
         path = node.get(PATH, path)
-        resolve = self.resolve_after if self.inline is None else self.resolve_before
+        if self.inline is None:
+            resolve = self.resolve_after
+        else:
+            resolve = self.resolve_before
         place = Place(path, keyword, resolve, self.depth, before=node)
         has_reference = "$ref" in node and is_reference(node)
         if has_reference and self.inline is not None:
@@ -417,7 +431,9 @@ class _Walk:
                 back = chain_arrows([arrow for arrow in (back, inner.back) if arrow])
                 out = chain_arrows([arrow for arrow in (inner.out, out) if arrow])
             step = _Step(before=node, after=change.node, back=back, out=out)
-        return step if has_reference else self.with_examples(step, node)
+        if has_reference:
+            return step
+        return self.with_examples(step, node)
 
     def inlined(self, node: JsonSchema, place: Place, stack: tuple[str, ...]) -> _Step:
         name = definition_name(node["$ref"])
@@ -505,7 +521,10 @@ class _Walk:
     def children(self, node: JsonSchema, path: str, stack: tuple[str, ...]) -> _Step:
         """Rewrite the children of a node, and combine their arrows into arrows for the node's values."""
         has_reference = "$ref" in node and is_reference(node)  # a reference may have siblings
-        step = self.reference(node) if has_reference else _Step(before=node, after=dict(node))
+        if has_reference:
+            step = self.reference(node)
+        else:
+            step = _Step(before=node, after=dict(node))
         if (has_reference and len(node) == 1) or node.keys().isdisjoint(_WITH_SCHEMAS):
             return step
         if self.constraints:
@@ -644,11 +663,15 @@ class _Walk:
 
         def back(value: Any) -> Any:
             arrow, _ = arrows.get(name, (None, None))
-            return arrow(value) if arrow else value
+            if arrow:
+                return arrow(value)
+            return value
 
         def out(value: Any) -> Any:
             _, arrow = arrows.get(name, (None, None))
-            return arrow(value) if arrow else value
+            if arrow:
+                return arrow(value)
+            return value
 
         return _Step(before=node, after=dict(node), back=back, out=out)
 
@@ -664,12 +687,14 @@ class _Walk:
         for first, second in sorted(alike_after | alike_before):
             pair = f"branches {first + 1} and {second + 1}"
             is_alike = (first, second) in alike_after
-            note = (
-                f"{pair} look alike once rewritten; the first match is used"
-                if is_alike
-                else f"a value that fits {pair} is sent as the first"
-            )
-            kind: Literal["narrowed", "reshaped"] = "narrowed" if is_alike else "reshaped"
+            if is_alike:
+                note = f"{pair} look alike once rewritten; the first match is used"
+            else:
+                note = f"a value that fits {pair} is sent as the first"
+            if is_alike:
+                kind: Literal["narrowed", "reshaped"] = "narrowed"
+            else:
+                kind = "reshaped"
             self.losses.append(
                 Loss(path=path, keyword=keyword, kind=kind, note=note, ambiguous=True)
             )
@@ -706,12 +731,22 @@ class _Walk:
 
         def back(value: Any) -> Any:
             index = branch_of(value, rewritten_branches, self.resolve_after)
-            arrow = None if index is None else branches[index].back
-            return arrow(value) if arrow else value
+            if index is None:
+                arrow = None
+            else:
+                arrow = branches[index].back
+            if arrow:
+                return arrow(value)
+            return value
 
         def out(value: Any) -> Any:
             index = branch_of(value, original_branches, self.resolve_before)
-            arrow = None if index is None else branches[index].out
-            return arrow(value) if arrow else value
+            if index is None:
+                arrow = None
+            else:
+                arrow = branches[index].out
+            if arrow:
+                return arrow(value)
+            return value
 
         return back, out

@@ -164,11 +164,15 @@ def _export_free_text(
 
     def back(value: Any) -> Any:
         text = plain_text(value)
-        return value if text is None else {field: text}
+        if text is None:
+            return value
+        return {field: text}
 
     def out(value: Any) -> Any:
         is_text = isinstance(value, dict) and value.keys() == {field}
-        return {PLAIN_TEXT: value[field]} if is_text and type(value[field]) is str else value
+        if is_text and type(value[field]) is str:
+            return {PLAIN_TEXT: value[field]}
+        return value
 
     lens = Lens(schema=spec.parameters, back=back, out=out)
     payload = write(spec._replace(name=name, description=description))
@@ -192,7 +196,10 @@ _TOLD = frozenset({"type", "title", "description"})
 def _say_grammar(spec: Spec, grammar: Grammar) -> tuple[Spec, Loss]:
     """Return a tool whose argument's description holds the grammar, for providers that take no grammars."""
     [(field, schema)] = spec.parameters["properties"].items()
-    kind = "this Lark grammar" if grammar.syntax == "lark" else "this regular expression as a whole"
+    if grammar.syntax == "lark":
+        kind = "this Lark grammar"
+    else:
+        kind = "this regular expression as a whole"
     said = f"The text must fit {kind}:\n{grammar.definition}"
     described = str(schema.get("description", "")).strip()
     properties = {field: {**schema, "description": f"{described}\n{said}".strip()}}
@@ -326,7 +333,10 @@ def rewrite(
             schema stays short.
         is_harmful: Returns whether a loss in the strict form keeps ``"auto"`` from choosing strict.
     """
-    wants_strict = rules.is_strict_by_auto if strict == "auto" else strict
+    if strict == "auto":
+        wants_strict = rules.is_strict_by_auto
+    else:
+        wants_strict = strict
     hindrances: list[Finding] = []
     if wants_strict and rules.strict is not None:
         lens, problems = _try_passes(rules, rules.strict, schema, is_strict=True)
@@ -379,7 +389,10 @@ def _export_verbatim(
     """Return the author's entry unchanged, if the provider accepts it and no option contradicts it."""
     problems = schema_problems(provider.schema, verbatim.schema, is_strict=verbatim.is_strict)
     if strict != "auto" and strict is not verbatim.is_strict and provider.schema.strict is not None:
-        strictness = "strict" if verbatim.is_strict else "not strict"
+        if verbatim.is_strict:
+            strictness = "strict"
+        else:
+            strictness = "not strict"
         message = f"the definition is sent as written, which is {strictness}: leave out strict= or verbatim="
         problems.append(Problem(path="", rule="strict", message=message))
     if verbatim.is_strict and provider.schema.strict is None:

@@ -245,15 +245,17 @@ class Handler:
     def _anonymise(self, part: Image | File, number: int) -> Part:
         """Give a part a neutral name and media type; mark its data as untrusted if the data is text."""
         is_type = re.fullmatch(r"[a-zA-Z0-9.+-]+/[a-zA-Z0-9.+-]+", part.media_type)
-        media_type = part.media_type.lower() if is_type else "application/octet-stream"
+        if is_type:
+            media_type = part.media_type.lower()
+        else:
+            media_type = "application/octet-stream"
         if isinstance(part, Image):
             return replace(part, media_type=media_type)
         is_text = media_type.startswith("text/")
-        data = (
-            self._mark(self._cut_file(part).decode(errors="replace")).encode()
-            if is_text
-            else part.data
-        )
+        if is_text:
+            data = self._mark(self._cut_file(part).decode(errors="replace")).encode()
+        else:
+            data = part.data
         return replace(part, name=f"file-{number}", media_type=media_type, data=data)
 
     def _cut_file(self, part: File) -> bytes:
@@ -309,7 +311,9 @@ def _output_check(record: Record, *, is_advertised: bool) -> Callable[[str, bool
 
 def _runs_alone(effects: frozenset[str], default_effect: DefaultEffect) -> bool:
     declared = effects & {"read", "write", "destructive"}
-    return bool(declared - {"read"}) if declared else default_effect == "write"
+    if declared:
+        return bool(declared - {"read"})
+    return default_effect == "write"
 
 
 def _length(arguments: Any) -> int:
@@ -425,7 +429,9 @@ class Handlers:
     def target(self, wire_name: Any) -> Any:
         """Return the handler of a tool, or the target of the answer; ``None`` if the name is of neither."""
         handler = self.find(wire_name)
-        return self.answer.called(wire_name) if handler is None and self.answer else handler
+        if handler is None and self.answer:
+            return self.answer.called(wire_name)
+        return handler
 
     def find_meant(self, wire_name: Any) -> Handler | None:
         """Return the handler of the only tool that a model can mean by a name that was not sent.
@@ -445,7 +451,9 @@ class Handlers:
         if shape is None or not shape.settings.rules:  # every coercion is switched off
             return None
         handler = self.find(shape.wire_name)
-        return None if handler is None else handler.under_name(wire_name)
+        if handler is None:
+            return None
+        return handler.under_name(wire_name)
 
     def _of_earlier_name(self, wire_name: str) -> Shape | None:
         """Return the tool that an earlier version of toolshape sent under this name."""

@@ -69,7 +69,9 @@ class Record:
 
     @property
     def verbatim(self) -> Verbatim | None:
-        return self.source.verbatim if self.options.verbatim else None
+        if self.options.verbatim:
+            return self.source.verbatim
+        return None
 
     @functools.cached_property
     def invoke(self) -> Invoke:
@@ -297,7 +299,10 @@ def _compile_call(record: Record) -> Callable[..., Any]:
         return add_context(record, tool, validated, inject, Cancellation())
 
     extend = with_own if definition.layout.contexts else None
-    invoke = record.invoke if record.limit is None else _in_turn(record.invoke, record.limit)
+    if record.limit is None:
+        invoke = record.invoke
+    else:
+        invoke = _in_turn(record.invoke, record.limit)
     return compile_call(
         record.validate_for_call, invoke, record.name, None if never_fails else check, extend
     )
@@ -346,7 +351,10 @@ def refuse_uncallable(record: Record, inject: Mapping[str, Any]) -> None:
                 message = f"inject={{{closest_name!r}: ...}} is not a parameter of {record.name}: did you mean {name!r}?"
                 raise UsageError(message)
         else:
-            injected_names = f", but inject= has only {sorted(map(str, inject))}" if inject else ""
+            if inject:
+                injected_names = f", but inject= has only {sorted(map(str, inject))}"
+            else:
+                injected_names = ""
             raise UsageError(f"{record.name} needs inject={{{name!r}: ...}}{injected_names}")
 
 

@@ -122,9 +122,10 @@ def _compile_wire_tool(provider: Provider, tool: Tool[..., Any], wish: _Wish) ->
     compiled = record_of(tool).compiled_for(provider)
     wire_tool: WireTool | None = compiled.get(("wire", wish))
     if wire_tool is None:
-        wire_tool = (
-            _relax(provider, tool) if wish == "relaxed" else to_wire(provider, tool.spec, wish)
-        )
+        if wish == "relaxed":
+            wire_tool = _relax(provider, tool)
+        else:
+            wire_tool = to_wire(provider, tool.spec, wish)
         compiled["wire", wish] = wire_tool
     return wire_tool
 
@@ -173,7 +174,9 @@ def _compile_shape(
             or _holds_output_schema(wire_tool.payload),
             validations={},
         )
-    return shape if shape.tool is tool else shape._replace(tool=tool)
+    if shape.tool is tool:
+        return shape
+    return shape._replace(tool=tool)
 
 
 def _holds_output_schema(entry: JsonObject) -> bool:

@@ -103,7 +103,9 @@ class FunctionSource:
     @functools.cached_property
     def as_method(self) -> "FunctionSource":
         """This source without the first parameter, which the bound object fills."""
-        return self if self.skip_first else replace(self, skip_first=True, origin=self)
+        if self.skip_first:
+            return self
+        return replace(self, skip_first=True, origin=self)
 
     @property
     def runs_code(self) -> bool:

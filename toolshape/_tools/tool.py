@@ -154,7 +154,10 @@ class Tool(Generic[P, R]):
     def __get__(self, instance: Any, owner: type[Any] | None = None) -> "Tool[..., Any]":
         """Return this tool bound to an object, as Python does with a plain function."""
         record = self._record
-        subject = owner if record.binding == "to_class" else instance
+        if record.binding == "to_class":
+            subject = owner
+        else:
+            subject = instance
         if subject is None or record.binding == "never":
             return self
         return Tool(record.bound_to(subject), self)
@@ -180,7 +183,9 @@ class Tool(Generic[P, R]):
         )
 
     def __hash__(self) -> int:
-        return object.__hash__(self) if self._origin is None else hash(self.function)
+        if self._origin is None:
+            return object.__hash__(self)
+        return hash(self.function)
 
     def __set_name__(self, owner: type[Any], name: str) -> None:
         # Only this hook proves that the function is a method: the first parameter of a method can have any name.
@@ -232,7 +237,9 @@ class Tool(Generic[P, R]):
     def name(self) -> str:
         """The name by which models call the tool."""
         unread: UnreadTool | None = vars(self).get("_unread")
-        return self._record.name if unread is None else unread.name
+        if unread is None:
+            return self._record.name
+        return unread.name
 
     @property
     def title(self) -> str | None:
@@ -243,11 +250,9 @@ class Tool(Generic[P, R]):
     def description(self) -> str:
         """The text that models read: ``description=`` of ``tool``, or the docstring's text and sections for callers."""
         explicit_description = self._record.options.description
-        return (
-            self._record.definition.description
-            if explicit_description is None
-            else explicit_description
-        )
+        if explicit_description is None:
+            return self._record.definition.description
+        return explicit_description
 
     @property
     def effects(self) -> frozenset[Effect]:
@@ -258,7 +263,9 @@ class Tool(Generic[P, R]):
     def tags(self) -> frozenset[str]:
         """Labels for ``Registry.subset``."""
         unread: UnreadTool | None = vars(self).get("_unread")
-        return self._record.options.tags if unread is None else unread.tags
+        if unread is None:
+            return self._record.options.tags
+        return unread.tags
 
     @property
     def timeout(self) -> float | None:
@@ -479,7 +486,10 @@ class Tool(Generic[P, R]):
             def run(invoke: Invoke) -> Coroutine[Any, Any, Any]:
                 return aio.run_async(kind, invoke, validated, inject, self.timeout, None, given_up)
 
-            work = run(invoke) if limit is None else limited.run_in_turn(limit, kind, invoke, run)
+            if limit is None:
+                work = run(invoke)
+            else:
+                work = limited.run_in_turn(limit, kind, invoke, run)
             return await aio.run_alone(work, given_up)
         except BaseException as error:
             cancellation.cancel()
@@ -812,7 +822,10 @@ def _looks_like_method(function: Any) -> bool:
     """Whether a function looks like a method: defined in a class body, with ``self`` or ``cls`` as first parameter."""
     scope, _, _ = getattr(function, "__qualname__", "").rpartition(".")
     code = getattr(inspect.unwrap(function), "__code__", None)
-    first_parameter = code.co_varnames[:1] if code is not None and code.co_argcount else ()
+    if code is not None and code.co_argcount:
+        first_parameter = code.co_varnames[:1]
+    else:
+        first_parameter = ()
     return (
         bool(scope) and not scope.endswith("<locals>") and first_parameter in (("self",), ("cls",))
     )

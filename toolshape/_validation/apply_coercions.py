@@ -273,7 +273,10 @@ def _coerce_faults(
             value = value_at(holder[0], location)
             is_union = expected.branches or expected.tags
             if value is not _ABSENT and (is_union or are_alike(value, fault.found)):
-                item = checker.expected((*place, 0)) if "list" in expected.kinds else None
+                if "list" in expected.kinds:
+                    item = checker.expected((*place, 0))
+                else:
+                    item = None
                 made = _coerce_place(holder, value, expected, coercer, at, item)
                 coercions += made
                 if not made:
@@ -322,15 +325,17 @@ def _coerce_place(
             _put(holder, expected.location, coerced_value)
         elif not coercer.keep_as_written(found):
             return []
-        recorded_value = (
-            copy_json(coerced_value)
-            if isinstance(coerced_value, (dict, list))
-            else expected.outcome(coerced_value)
-        )
+        if isinstance(coerced_value, (dict, list)):
+            recorded_value = copy_json(coerced_value)
+        else:
+            recorded_value = expected.outcome(coerced_value)
         return [Coercion(path_of(place), rule, found, recorded_value)]
     if expected.tags:
         return _coerce_tag(holder, found, expected, coercer, place)
-    outcome = _coerce_by_branches(found, expected, coercer, place) if expected.branches else None
+    if expected.branches:
+        outcome = _coerce_by_branches(found, expected, coercer, place)
+    else:
+        outcome = None
     if outcome is None:
         return []
     _put(holder, expected.location, outcome.value)
@@ -374,7 +379,9 @@ def _coerce_by_branches(
         except InvalidError:
             continue
         outcomes.setdefault(to_json(outcome.value), outcome)
-    return next(iter(outcomes.values())) if len(outcomes) == 1 else None
+    if len(outcomes) == 1:
+        return next(iter(outcomes.values()))
+    return None
 
 
 def value_at(value: Any, location: Location) -> Any:

@@ -86,7 +86,9 @@ class Expected(NamedTuple):
         """Return the value to record for this place after a coercion: the default if the value was removed."""
         if after is not OMIT:
             return after
-        return None if self.default is None else self.default()
+        if self.default is None:
+            return None
+        return self.default()
 
     def tag_in(self, found: Any) -> str | None:
         """Return the name of the discriminator that a value has or should have; ``None`` if no discriminator exists."""
@@ -216,7 +218,9 @@ def propose(
 
 
 def _propose_from_null(expected: Expected) -> list[Proposal]:
-    return [("null_as_default", OMIT)] if expected.has_default and not expected.nullable else []
+    if expected.has_default and not expected.nullable:
+        return [("null_as_default", OMIT)]
+    return []
 
 
 def _propose_from_any(
@@ -229,11 +233,10 @@ def _propose_from_any(
     elif isinstance(found, int) and not isinstance(found, bool) and "string" in kinds:
         proposals = [("text_from_integer", str(found))]
     elif isinstance(found, float) and (number := _integral(found)) is not None:
-        proposals = (
-            [("integral_float", number)]
-            if "integer" in kinds or number in _integers(expected.choices)
-            else []
-        )
+        if "integer" in kinds or number in _integers(expected.choices):
+            proposals = [("integral_float", number)]
+        else:
+            proposals = []
     if "list" in kinds and item is not None:
         in_list = bool(expected.location) and isinstance(
             expected.location[-1], int
@@ -251,11 +254,9 @@ def _propose_from_text(found: str, expected: Expected, parse: Parse) -> list[Pro
         proposals = _propose_from_word(found, expected)
     if expected.nullable and found in _NULLS:
         # "null" may mean null, or a choice such as "NULL"; picking one meaning would be a guess.
-        return (
-            []
-            if any(rule == "enum_case" for rule, _ in proposals)
-            else [*proposals, ("null_text", None)]
-        )
+        if any(rule == "enum_case" for rule, _ in proposals):
+            return []
+        return [*proposals, ("null_text", None)]
     return proposals
 
 
@@ -277,7 +278,9 @@ def _propose_from_word(found: str, expected: Expected) -> list[Proposal]:
         return [("number_text", float(found))]
     if "boolean" in kinds and found.lower() in _BOOLEANS:
         return [("bool_text", _BOOLEANS[found.lower()])]
-    return _propose_from_choice(found, expected) if "choice" in kinds else []
+    if "choice" in kinds:
+        return _propose_from_choice(found, expected)
+    return []
 
 
 def _propose_from_choice(found: str, expected: Expected) -> list[Proposal]:
@@ -320,10 +323,15 @@ def _integral(value: float) -> int | None:
     if not math.isfinite(value):  # for a Decimal, its exponent may be too large
         return None
     try:
-        number: Any = Decimal(value.text) if isinstance(value, WrittenFloat) else value
+        if isinstance(value, WrittenFloat):
+            number: Any = Decimal(value.text)
+        else:
+            number = value
     except ArithmeticError:  # the exponent is too large for a Decimal
         return None
-    return int(number) if abs(number) <= _EXACT_FLOATS and number == int(number) else None
+    if abs(number) <= _EXACT_FLOATS and number == int(number):
+        return int(number)
+    return None
 
 
 def _is_one_item(found: Any, item: Expected) -> bool:

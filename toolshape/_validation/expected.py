@@ -179,7 +179,9 @@ class _ExpectedPlaces:
     def default_of(self, unwrapped: _Unwrapped) -> Any:
         """Return a field's default as JSON data; ``None`` if the field has no default, or if a function creates it."""
         node = unwrapped.default
-        return None if node is None else write_default(node, self.definitions, unwrapped.config)
+        if node is None:
+            return None
+        return write_default(node, self.definitions, unwrapped.config)
 
     def branches(self, unwrapped: _Unwrapped) -> tuple[Any, ...]:
         """Return a checker for each branch of a union."""
@@ -265,7 +267,10 @@ def _unwrap(node: Node, definitions: Definitions, config: Node | None) -> _Unwra
         unwrapped.is_behind_code = unwrapped.is_behind_code or (
             kind in ("function-before", "function-wrap") and is_authors_code(node)
         )
-        inner = node["steps"][0] if kind == "chain" else inner_node(node, definitions)
+        if kind == "chain":
+            inner = node["steps"][0]
+        else:
+            inner = inner_node(node, definitions)
         if inner is None:
             unwrapped.strict = unwrapped.strict or (is_authors and _is_strict_by(around, node))
             if kind == "str" and takes_numbers(node, around) is False:
@@ -306,7 +311,9 @@ def _child_node(node: Node, step: int | str) -> Node | None:
             return fields_by_name[step]  # type: ignore[no-any-return]
         fields = named_fields(node)
         if isinstance(step, int):
-            return fields[step][1] if step < len(fields) else None
+            if step < len(fields):
+                return fields[step][1]
+            return None
         named_field = next(
             (field for name, field in fields if name == step), None
         ) or _by_another_name(node, step)
@@ -361,7 +368,9 @@ def _by_another_name(node: Node, step: str) -> Node | None:
 
 def _paths(field: Node) -> list[Any]:
     paths = field.get("validation_alias", ())
-    return list(paths) if isinstance(paths, list) else []
+    if isinstance(paths, list):
+        return list(paths)
+    return []
 
 
 def _input_name(name: str, field: Node) -> str:

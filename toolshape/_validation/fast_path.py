@@ -38,13 +38,11 @@ def compile_model_validation(traits: ModelTraits, settings: ValidationSettings) 
     if traits.reserved or traits.count_keys is None or (settings.back and not settings.drops):
         return validate_anything
     validate_text = _compile_text(traits, traits.count_keys, slow_path, validate_anything)
-    return (
-        _compile_text_with_nulls(
+    if settings.drops:
+        return _compile_text_with_nulls(
             traits, settings.drops, validate_text, slow_path, validate_anything
         )
-        if settings.drops
-        else validate_text
-    )
+    return validate_text
 
 
 _SlowPath: TypeAlias = Callable[..., Validated]
@@ -92,10 +90,16 @@ def _compile_anything(traits: ModelTraits, back: Arrow | None, slow_path: _SlowP
     def validate(arguments: Any) -> Validated:
         arguments = parser_input(arguments)
         try:
-            canonical = arguments if back is None else to_canonical(arguments, back)
+            if back is None:
+                canonical = arguments
+            else:
+                canonical = to_canonical(arguments, back)
             if isinstance(canonical, (str, bytes)):
                 model = validate_json(canonical)
-                keys = count_keys(model) if count_keys else keys_in(from_json(canonical))
+                if count_keys:
+                    keys = count_keys(model)
+                else:
+                    keys = keys_in(from_json(canonical))
                 if not has_every_key(canonical, keys) and repeats_key(canonical):
                     return slow_path(arguments)
             else:
@@ -130,7 +134,10 @@ def _compile_text(
             model = validate_json(arguments)
         except Exception as error:
             return slow_path(arguments, error)
-        keys = len(model.__pydantic_fields_set__) if is_flat else count_keys(model)
+        if is_flat:
+            keys = len(model.__pydantic_fields_set__)
+        else:
+            keys = count_keys(model)
         if arguments.count(":") != keys and repeats_key(arguments):  # each key has a colon
             return slow_path(arguments)
         return model, ()

@@ -53,16 +53,14 @@ def problems_of(
         for fault in ordered_faults[:_MOST_TOLD]
     ]
     omitted_count = len(ordered_faults) - len(problems)
-    return (
-        [
+    if omitted_count:
+        return [
             *problems,
             Problem(
                 path="", rule="more", got=str(omitted_count), message=f"and {omitted_count} more"
             ),
         ]
-        if omitted_count
-        else problems
-    )
+    return problems
 
 
 class _Order:
@@ -107,10 +105,16 @@ def _problem(
         return Problem(path=path, rule="inexact_keys", message=_INEXACT_KEYS)
     lists = fault.violation is not None and bool(fault.violation.choices)
     lists = lists or any(node.keys() & {"const", "enum"} for node in nodes)
-    expected = "" if is_secret and lists else _expectation(fault, nodes, schema)
+    if is_secret and lists:
+        expected = ""
+    else:
+        expected = _expectation(fault, nodes, schema)
     if message := _words(fault, expected, _REJECTED if is_secret and lists else ""):
         return Problem(path=path, rule=fault.rule, message=message[:_LONGEST_MESSAGE])
-    got = f"{kind_of(fault.found)} (not shown)" if is_secret else preview(fault.found)
+    if is_secret:
+        got = f"{kind_of(fault.found)} (not shown)"
+    else:
+        got = preview(fault.found)
     return Problem(path=path, rule=fault.rule, expected=expected, got=got)
 
 
@@ -154,7 +158,10 @@ def _expectation(fault: Fault, nodes: Sequence[JsonSchema], schema: JsonSchema) 
     if said and _is_said(violation.limit, said):
         return said
     is_list = said.startswith("one of ") or " or " in said
-    joint = ", " if violation.limit.startswith("a multiple") else " "
+    if violation.limit.startswith("a multiple"):
+        joint = ", "
+    else:
+        joint = " "
     return f"{kind if is_list or not said else said}{joint}{violation.limit}"
 
 
@@ -258,7 +265,9 @@ def annotate(value: Any, problems: Sequence[Problem], schema: JsonSchema) -> str
         itertools.islice(_lines(value, (), comments, Secrets(schema), ""), _MOST_LINES + 1)
     )
     text = "\n".join([*lines, *([f"// and {omitted_count} more"] if omitted_count else [])])
-    return text if len(lines) <= _MOST_LINES and len(text) <= _LONGEST_TEXT else ""
+    if len(lines) <= _MOST_LINES and len(text) <= _LONGEST_TEXT:
+        return text
+    return ""
 
 
 def _lines(

@@ -91,7 +91,10 @@ def _parse_repaired(text: str, repair: Repair) -> Any:
     try:
         return repair(text, WrittenFloat)
     except ValueError as error:
-        rule = "json_truncated" if type(error).__name__ == "TruncatedError" else "json_invalid"
+        if type(error).__name__ == "TruncatedError":
+            rule = "json_truncated"
+        else:
+            rule = "json_invalid"
         raise UnreadableError(str(error), rule=rule) from error
 
 
@@ -99,8 +102,12 @@ def keys_in(value: Any) -> int:
     """Return the number of keys in a JSON value, including nested objects."""
     if isinstance(value, dict):
         inner = [item for item in value.values() if isinstance(item, (dict, list))]
-        return len(value) + sum(map(keys_in, inner)) if inner else len(value)
-    return sum(map(keys_in, value)) if isinstance(value, list) else 0
+        if inner:
+            return len(value) + sum(map(keys_in, inner))
+        return len(value)
+    if isinstance(value, list):
+        return sum(map(keys_in, value))
+    return 0
 
 
 def has_every_key(text: str | bytes, keys: int) -> bool:

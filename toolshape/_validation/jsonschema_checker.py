@@ -63,7 +63,10 @@ def unchecked_findings(schema: JsonSchema, searches: Searches) -> tuple[Finding,
     findings: list[Finding] = []
     for node, at in nodes_of(schema, constraints=True) if searches.are_any else ():
         for pattern in _all_patterns(node):
-            longest = node.get("maxLength") if pattern in _patterns(node) else LONGEST_KEY
+            if pattern in _patterns(node):
+                longest = node.get("maxLength")
+            else:
+                longest = LONGEST_KEY
             if message := what_is_unchecked(pattern, searches.of(pattern), longest):
                 findings.append(Finding(path=at.path, rule="unchecked", message=message))
         if "unevaluatedProperties" in node and not searches.sees_keys:
@@ -77,7 +80,9 @@ def _all_patterns(node: JsonSchema) -> list[str]:
 
 
 def _patterns(node: JsonSchema) -> list[str]:
-    return [node["pattern"]] if "pattern" in node else []
+    if "pattern" in node:
+        return [node["pattern"]]
+    return []
 
 
 def _drop_unsure(searches: Searches, node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
@@ -91,11 +96,11 @@ def _drop_unsure(searches: Searches, node: JsonSchema, at: Place) -> Change | No
         *unchecked_keywords,
         *(("then", "else") if "if" in unchecked_keywords else ()),
     }
-    return (
-        Change(node={key: value for key, value in node.items() if key not in dropped_keywords})
-        if dropped_keywords
-        else None
-    )
+    if dropped_keywords:
+        return Change(
+            node={key: value for key, value in node.items() if key not in dropped_keywords}
+        )
+    return None
 
 
 def _has_unchecked(schema: JsonSchema, searches: Searches) -> bool:
@@ -108,7 +113,10 @@ def _has_unchecked(schema: JsonSchema, searches: Searches) -> bool:
 def _make_node_checkable(searches: Searches, node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
     """Drop patterns that no text is matched against; a field that such a pattern may match is not unknown."""
     patterns = node.get("patternProperties", {})
-    dropped_keywords = set[str]() if searches.sees_keys else {"unevaluatedProperties"} & node.keys()
+    if searches.sees_keys:
+        dropped_keywords = set[str]()
+    else:
+        dropped_keywords = {"unevaluatedProperties"} & node.keys()
     if not all(searches.of(pattern).is_possible for pattern in _patterns(node)):
         dropped_keywords.add("pattern")
     checked_patterns = {
@@ -160,7 +168,10 @@ def compile_validation(
     def validate(arguments: Any) -> Validated:
         arguments = parser_input(arguments)
         try:
-            canonical = arguments if back is None else to_canonical(arguments, back)
+            if back is None:
+                canonical = arguments
+            else:
+                canonical = to_canonical(arguments, back)
             is_text = isinstance(canonical, (str, bytes))
             text = canonical if is_text else to_json(canonical)
             value = from_json(text)
@@ -328,7 +339,10 @@ def _holds_integral_float(value: Any) -> bool:
 
 def _non_finite_faults(value: Any, location: Location) -> Iterator[Fault]:
     if isinstance(value, (dict, list)):
-        items: Any = value.items() if isinstance(value, dict) else enumerate(value)
+        if isinstance(value, dict):
+            items: Any = value.items()
+        else:
+            items = enumerate(value)
         for step, item in items:
             yield from _non_finite_faults(item, (*location, step))
     elif not is_finite(value):
@@ -431,9 +445,9 @@ class Places:
             )
             node = self.resolve(child_of(node, step))
         node, is_nullable = _without_null(node, self.resolve)
-        return (
-            self.asked(node, location, is_optional, is_nullable) if isinstance(node, dict) else None
-        )
+        if isinstance(node, dict):
+            return self.asked(node, location, is_optional, is_nullable)
+        return None
 
     def of_node(self, node: Any, location: Location) -> Expected:
         """Return what a subschema expects; the subschema may be inside ``allOf``, ``then`` or ``patternProperties``."""
@@ -446,7 +460,10 @@ class Places:
         """Return what a node expects at its place."""
         expectation = _expectation_of(node)
         branches = self.branches(node, expectation)
-        kinds = frozenset({"union"}) if branches else expectation.kinds
+        if branches:
+            kinds = frozenset({"union"})
+        else:
+            kinds = expectation.kinds
         return Expected(
             location=location,
             kinds=kinds,
@@ -505,12 +522,14 @@ def _expectation_of(node: JsonSchema) -> _NodeExpectation:
         return _NodeExpectation(
             frozenset({"choice"}), choices, "null" in names or None in options, []
         )
-    single_type_nodes = (
-        [{**node, "type": name} for name in non_null_types] if len(non_null_types) > 1 else []
-    )
-    kinds = (
-        _KINDS.get(non_null_types[0], frozenset()) if len(non_null_types) == 1 else frozenset[str]()
-    )
+    if len(non_null_types) > 1:
+        single_type_nodes = [{**node, "type": name} for name in non_null_types]
+    else:
+        single_type_nodes = []
+    if len(non_null_types) == 1:
+        kinds = _KINDS.get(non_null_types[0], frozenset())
+    else:
+        kinds = frozenset[str]()
     return _NodeExpectation(
         kinds - {"list"} if "prefixItems" in node else kinds, (), "null" in names, single_type_nodes
     )

@@ -153,7 +153,10 @@ def _pattern_properties(
 
 
 def _additional_properties(validator: Any, asked: Any, instance: Any, schema: Any) -> Iterator[Any]:
-    keys = additional_keys(schema, instance) if isinstance(instance, dict) else []
+    if isinstance(instance, dict):
+        keys = additional_keys(schema, instance)
+    else:
+        keys = []
     if isinstance(asked, dict):
         for key in keys:
             yield from validator.descend(instance[key], asked, path=key)

@@ -29,7 +29,10 @@ def masked_coercions(coercions: Sequence[Coercion], secrets: Secrets) -> tuple[C
 def _masked(coercion: Coercion, secrets: Secrets) -> Coercion:
     location = location_of(coercion.path)
     visible = secrets.visible(location)
-    path = coercion.path if visible == location else path_of(visible)
+    if visible == location:
+        path = coercion.path
+    else:
+        path = path_of(visible)
     return Coercion(
         path=path,
         rule=coercion.rule,

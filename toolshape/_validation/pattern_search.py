@@ -38,7 +38,9 @@ class Search(NamedTuple):
         """Whether a text matches; ``None`` if deciding that may take too long."""
         if self.lengths is not None and not self.lengths[0] <= len(text) <= self.lengths[1]:
             return False
-        return None if len(text) > self.longest else self.find(text)
+        if len(text) > self.longest:
+            return None
+        return self.find(text)
 
 
 class Searches(NamedTuple):
@@ -171,11 +173,9 @@ def what_is_unchecked(pattern: str, search: Search, longest_text: int | None) ->
         longest = min(longest, search.lengths[1])
     if search.longest < min(longest, _ORDINARY_TEXT):
         limit = f"checked only in texts of at most {search.longest} characters"
-        return (
-            f"{search.note}, and {limit}"
-            if search.note
-            else f"the pattern {pattern[:80]!r} is {limit}"
-        )
+        if search.note:
+            return f"{search.note}, and {limit}"
+        return f"the pattern {pattern[:80]!r} is {limit}"
     return search.note
 
 

@@ -66,7 +66,10 @@ def _describe_kind(kind: str, node: JsonSchema, is_branch: bool) -> str:
             for key, sign in _BOUNDS.items()
             if _is_bound(node.get(key))
         ]
-        step = [f"a multiple of {_number(node['multipleOf'])}"] if "multipleOf" in node else []
+        if "multipleOf" in node:
+            step = [f"a multiple of {_number(node['multipleOf'])}"]
+        else:
+            step = []
         return ", ".join(
             [" and ".join([f"{kind} {bounds[0]}", *bounds[1:]]) if bounds else kind, *step]
         )
@@ -94,7 +97,9 @@ def _is_bound(value: Any) -> bool:
 
 
 def _number(value: float) -> str:
-    return str(int(value)) if value == int(value) else str(value)
+    if value == int(value):
+        return str(int(value))
+    return str(value)
 
 
 def _describe_text(node: JsonSchema) -> str:
@@ -111,19 +116,21 @@ def _describe_text(node: JsonSchema) -> str:
 
 def shortened(text: str) -> str:
     """Return the beginning of a text that the model need not read whole, such as a pattern."""
-    return text if len(text) <= _LONGEST_PATTERN else f"{text[:_LONGEST_PATTERN]}…"
+    if len(text) <= _LONGEST_PATTERN:
+        return text
+    return f"{text[:_LONGEST_PATTERN]}…"
 
 
 def _describe_count(least: int | None, most: int | None, thing: str) -> str:
     if least and most is not None:
-        return (
-            f" of {least} to {most} {thing}s"
-            if least != most
-            else f" of {least} {thing}{'s' * (least != 1)}"
-        )
+        if least != most:
+            return f" of {least} to {most} {thing}s"
+        return f" of {least} {thing}{'s' * (least != 1)}"
     if least:
         return f" of at least {least} {thing}{'s' * (least != 1)}"
-    return f" of at most {most} {thing}{'s' * (most != 1)}" if most is not None else ""
+    if most is not None:
+        return f" of at most {most} {thing}{'s' * (most != 1)}"
+    return ""
 
 
 def _list_choices(choices: Sequence[Any]) -> str:

@@ -37,7 +37,10 @@ def _are_names(value: Any) -> bool:
 
 
 def _names_types(value: Any) -> bool:
-    names = value if isinstance(value, list) and value else [value]
+    if isinstance(value, list) and value:
+        names = value
+    else:
+        names = [value]
     return _are_names(names) and _TYPES.issuperset(names)
 
 

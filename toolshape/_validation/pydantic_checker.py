@@ -55,7 +55,10 @@ def compile_slow_path(
     is_plain = not (needs_full_path or settings.back or traits.deepest)
 
     def slow_path(arguments: Any, error: Exception | None) -> Validated:
-        by_check = take_refusal() if traits.validators.runs_code else None
+        if traits.validators.runs_code:
+            by_check = take_refusal()
+        else:
+            by_check = None
         if is_plain and isinstance(error, ValidationError) and type(arguments) is str:
             validated = _coerce_only_scalars(traits, expected, settings.rules, arguments, error)
             if validated is not None:
@@ -94,11 +97,10 @@ def _coerce_only_scalars(
         type(rejected_value) for _, rejected_value in rejected_places
     ]:  # the text may have more digits than a float can keep
         value = read_json(text, keeps_keys=False)
-    coercions = (
-        coerce_scalars(value, rejected_places, expected, rules, _parse)
-        if len(rejected_places) == len(errors)
-        else None
-    )
+    if len(rejected_places) == len(errors):
+        coercions = coerce_scalars(value, rejected_places, expected, rules, _parse)
+    else:
+        coercions = None
     if not coercions:
         return None
     coerced_text = to_json(value)
@@ -121,7 +123,9 @@ def _short_object(text: str) -> dict[str, Any] | None:
         value = from_json(text.encode())
     except ValueError:
         return None
-    return value if type(value) is dict else None
+    if type(value) is dict:
+        return value
+    return None
 
 
 def _parse(text: str) -> tuple[Any, bool]:
@@ -252,7 +256,9 @@ def _reasons(
     unchanged: then only what the check said counts.
     """
     if by_check is None:
-        return () if any(detail["type"] in OF_FIELDS for detail in errors) else errors
+        if any(detail["type"] in OF_FIELDS for detail in errors):
+            return ()
+        return errors
     said = [(detail["type"], detail["loc"]) for detail in by_check.errors(include_url=False)]
     return [detail for detail in errors if ends_as(detail, said)]
 
@@ -294,8 +300,14 @@ def _restore_decimals(
     """
     if isinstance(value, dict):
         place = expected(at)
-        tag = None if place is None else value.get(place.tag_in(value))
-        tagged_at = (*at, tag) if isinstance(tag, (str, int)) else at
+        if place is None:
+            tag = None
+        else:
+            tag = value.get(place.tag_in(value))
+        if isinstance(tag, (str, int)):
+            tagged_at = (*at, tag)
+        else:
+            tagged_at = at
         return {
             key: _restore_decimals(item, expected, (*location, key), (*tagged_at, key))
             for key, item in value.items()
@@ -308,32 +320,28 @@ def _restore_decimals(
     if isinstance(value, str):
         place = expected(at)
         is_json = place is not None and place.content is not None and place.steps == len(at)
-        return (
-            _restore_decimals_in_json(value, place.content().expected)
-            if is_json and place and place.content
-            else value
-        )
-    return (
-        _restore_decimal(value, expected(at), location, at)
-        if isinstance(value, WrittenFloat)
-        else value
-    )
+        if is_json and place and place.content:
+            return _restore_decimals_in_json(value, place.content().expected)
+        return value
+    if isinstance(value, WrittenFloat):
+        return _restore_decimal(value, expected(at), location, at)
+    return value
 
 
 def _restore_decimal(
     value: WrittenFloat, found: Expected | None, location: Location, at: Location
 ) -> Any:
     is_exact_place = found is not None and found.steps == len(at)
-    branch_expectations = (
-        [branch.expected(()) for branch in found.branches]
-        if found is not None and is_exact_place
-        else []
-    )
-    kinds = (
-        found.kinds.union(*(branch.kinds for branch in branch_expectations if branch is not None))
-        if found and is_exact_place
-        else frozenset()
-    )
+    if found is not None and is_exact_place:
+        branch_expectations = [branch.expected(()) for branch in found.branches]
+    else:
+        branch_expectations = []
+    if found and is_exact_place:
+        kinds = found.kinds.union(
+            *(branch.kinds for branch in branch_expectations if branch is not None)
+        )
+    else:
+        kinds = frozenset()
     if "decimal" in kinds and not kinds & {
         "number",
         "string",

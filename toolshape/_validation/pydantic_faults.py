@@ -35,11 +35,9 @@ def faults_of(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt) 
     """Return the faults to coerce; all errors inside a union become one fault of the union."""
     other_errors, unions = _split_by_union(errors, expected)
     faults = [_place_at_fault(error, rule, place) for error, rule, place in other_errors]
-    return (
-        faults + [_union_fault(place, union_errors, value) for place, union_errors in unions]
-        if unions
-        else faults
-    )
+    if unions:
+        return faults + [_union_fault(place, union_errors, value) for place, union_errors in unions]
+    return faults
 
 
 def explained_faults(
@@ -79,7 +77,10 @@ def _split_by_union(
     unions: dict[Location, tuple[Expected, list[ErrorDetails]]] = {}
     for error in errors:
         at, rule = error["loc"], OF_FIELDS.get(error["type"], error["type"])
-        parent = at[:-1] if rule in ("missing", "unknown") else at
+        if rule in ("missing", "unknown"):
+            parent = at[:-1]
+        else:
+            parent = at
         place = expected(parent)
         if (
             place is not None and place.branches and place.steps < len(at)
@@ -109,11 +110,9 @@ def _place_at_fault(error: ErrorDetails, rule: str, place: Expected | None) -> F
     if place is not None and place.tags and error["type"] in OF_TAGS:
         tag = place.tag_in(input_value)
         is_there = isinstance(input_value, dict) and tag in input_value
-        return (
-            Fault(at, at, input_value[tag], "literal_error")
-            if is_there
-            else Fault(at, at, None, "missing")
-        )
+        if is_there:
+            return Fault(at, at, input_value[tag], "literal_error")
+        return Fault(at, at, None, "missing")
     return new_record(Fault, (at, at, input_value, rule, "", "", None, None))
 
 
@@ -179,11 +178,10 @@ def _unknown_fields(error: ErrorDetails, place: Expected | None, value: Any) -> 
         return []
     location, found_value = _in_value(error["loc"], value)
     known_names = {*place.fields(), *place.tags}
-    unknown_names = (
-        [name for name in found_value if name not in known_names]
-        if isinstance(found_value, dict)
-        else []
-    )
+    if isinstance(found_value, dict):
+        unknown_names = [name for name in found_value if name not in known_names]
+    else:
+        unknown_names = []
     return [
         Fault((*error["loc"], name), (*location, name), None, "unknown") for name in unknown_names
     ]
@@ -290,7 +288,9 @@ def _message(error: ErrorDetails, rule: str) -> str:
         return ""
     raised_error = error.get("ctx", {}).get("error")
     if isinstance(raised_error, Exception) and not _is_by_author(raised_error):
-        return "" if _is_of_address(raised_error) else _REJECTED
+        if _is_of_address(raised_error):
+            return ""
+        return _REJECTED
     return error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
 
 

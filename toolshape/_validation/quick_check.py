@@ -97,11 +97,16 @@ def _compile_reference(
 def _compile_type(
     node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, list[Admits]]
 ) -> Admits:
-    kinds = node["type"] if isinstance(node["type"], list) else [node["type"]]
+    if isinstance(node["type"], list):
+        kinds = node["type"]
+    else:
+        kinds = [node["type"]]
     if any(kind not in _TYPES for kind in kinds):
         raise _UnknownError
     checks = [_compile_kind(kind, node, definitions, known) for kind in dict.fromkeys(kinds)]
-    return checks[0] if len(checks) == 1 else lambda value: any(check(value) for check in checks)
+    if len(checks) == 1:
+        return checks[0]
+    return lambda value: any(check(value) for check in checks)
 
 
 def _compile_kind(
@@ -109,7 +114,9 @@ def _compile_kind(
 ) -> Admits:
     if kind == "object":
         return _compile_object(node, definitions, known)
-    return _compile_array(node, definitions, known) if kind == "array" else _TYPES[kind]
+    if kind == "array":
+        return _compile_array(node, definitions, known)
+    return _TYPES[kind]
 
 
 def _compile_array(
@@ -128,9 +135,10 @@ def _compile_object(
     }
     required = frozenset(node.get("required", ()))
     additional_schema = node.get("additionalProperties", True)
-    check_other = (
-        None if additional_schema is False else _compile(additional_schema, definitions, known)
-    )
+    if additional_schema is False:
+        check_other = None
+    else:
+        check_other = _compile(additional_schema, definitions, known)
 
     def admits(value: Any) -> bool:
         if type(value) is not dict or not required <= value.keys():

@@ -84,11 +84,10 @@ def _remove_fence(text: str) -> str:
     if not text.startswith(_FENCE):
         return text
     first_line, _, body = text.partition("\n")
-    inner_text = (
-        body
-        if first_line.removeprefix(_FENCE).isalnum() or first_line == _FENCE
-        else text.removeprefix(_FENCE)
-    )
+    if first_line.removeprefix(_FENCE).isalnum() or first_line == _FENCE:
+        inner_text = body
+    else:
+        inner_text = text.removeprefix(_FENCE)
     return inner_text.removesuffix(_FENCE)
 
 
@@ -96,7 +95,9 @@ def _to_json5(match: re.Match[str]) -> str:
     string, comment, word = match.groups()
     if word is not None:
         return _AS_JSON[word.lower()]
-    return str(comment) if string is None else _ESCAPE.sub(_check_escape, string)
+    if string is None:
+        return str(comment)
+    return _ESCAPE.sub(_check_escape, string)
 
 
 def _check_escape(match: re.Match[str]) -> str:

@@ -46,7 +46,9 @@ def defaults_of(schema: JsonSchema, searches: Searches) -> "Defaults | None":
         schema: The canonical schema of the arguments.
         searches: The compiled patterns of the tool.
     """
-    return Defaults(schema, searches) if mentions(schema, "default") else None
+    if mentions(schema, "default"):
+        return Defaults(schema, searches)
+    return None
 
 
 def compile_fill(defaults: "Defaults") -> Callable[[Any], Any]:
@@ -204,7 +206,9 @@ class _Fill:
                 inner = self.value(node, value[name], depth - 1)
             if inner is not _ABSENT and inner is not value.get(name, _ABSENT):
                 changed[name] = inner
-        return {**value, **changed} if changed else value
+        if changed:
+            return {**value, **changed}
+        return value
 
     def items(self, node: JsonSchema, value: list[Any], depth: int) -> list[Any]:
         prefix, rest = node.get("prefixItems", ()), node.get("items")
@@ -212,7 +216,9 @@ class _Fill:
             self.value(prefix[index] if index < len(prefix) else rest, item, depth - 1)
             for index, item in enumerate(value)
         ]
-        return filled if any(map(_is_other, filled, value)) else value
+        if any(map(_is_other, filled, value)):
+            return filled
+        return value
 
     def default(self, node: Any) -> Any:
         default = self.defaults.of_field(node)

@@ -50,4 +50,6 @@ def to_canonical(arguments: Any, back: Arrow) -> Any:
                 parse_json(arguments, None)
             except UnreadableError:
                 return arguments
-    return back(value) if isinstance(value, dict) else arguments
+    if isinstance(value, dict):
+        return back(value)
+    return arguments

@@ -52,13 +52,19 @@ def validate_with_coercions(
             raise _too_deep_error(settings, f"nested more than {deepest} levels deep")
         if settings.back is not None:
             value = settings.back(value)
-        known_error = refused(value) if refused is not None and not coercions else None
+        if refused is not None and not coercions:
+            known_error = refused(value)
+        else:
+            known_error = None
         coerced = coerce_until_valid(
             checker, value, Coercer(settings.rules, reader.read), already=known_error
         )
     except InvalidError as error:
         problems = problems_of(error.explained(), schema, error.value)
-        text = annotate(error.value, problems, schema) if settings.annotates else ""
+        if settings.annotates:
+            text = annotate(error.value, problems, schema)
+        else:
+            text = ""
         raise CallError(
             "invalid_arguments",
             tool=settings.name,
@@ -113,7 +119,10 @@ class _PayloadReader:
             value = text
         if isinstance(value, str) and "json_text" in self.rules:
             is_meant = value.strip() in ("", "null") or value.lstrip()[0] in "{["
-            inner = self.parsed(value) if is_meant or "repair_json" in self.rules else value
+            if is_meant or "repair_json" in self.rules:
+                inner = self.parsed(value)
+            else:
+                inner = value
             if isinstance(inner, dict) or inner is None:
                 self.coercions.append(Coercion("", "json_text", value, copy_json(inner)))
                 value = inner
@@ -121,7 +130,9 @@ class _PayloadReader:
             self.coercions.append(Coercion("", "empty_as_no_arguments", arguments, {}))
             value = {}
         if isinstance(value, Mapping):  # parse a copy, because the caller's object must not change
-            return self.parsed(self.written(value)) if value is arguments else value
+            if value is arguments:
+                return self.parsed(self.written(value))
+            return value
         problem = Problem(
             path="", rule="not_an_object", expected="a JSON object", got=preview(value)
         )
@@ -135,7 +146,10 @@ class _PayloadReader:
         """Parse JSON text, or return ``None`` if it is blank; record a repair as a coercion."""
         if not text.strip():
             return None
-        repair = _repair_text if "repair_json" in self.rules else None
+        if "repair_json" in self.rules:
+            repair = _repair_text
+        else:
+            repair = None
         try:
             value, was_repaired = parse_json(text, repair)
         except UnreadableError as error:
@@ -149,7 +163,10 @@ class _PayloadReader:
             return to_json(value)
         except ValueError as error:
             is_half = str(error).endswith(NOT_ENCODED)
-            why = HALF_A_PAIR if is_half else type(error).__name__
+            if is_half:
+                why = HALF_A_PAIR
+            else:
+                why = type(error).__name__
             words = f"a value cannot be written as JSON: {why}"
             problem = Problem(path="", rule="not_json", message=words)
             raise CallError("malformed_arguments", tool=self.name, problems=[problem]) from error

@@ -24,7 +24,9 @@ def compile_grammar(grammar: Grammar) -> Fits | None:
     """
     if grammar.syntax == "regex":
         return functools.partial(_is_match, _pattern(grammar))
-    return _compile_lark(grammar.definition) if is_installed("llguidance") else None
+    if is_installed("llguidance"):
+        return _compile_lark(grammar.definition)
+    return None
 
 
 def grammar_fault(grammar: Grammar) -> str:
@@ -67,7 +69,10 @@ def checking_text(
         text_of: Returns valid arguments as JSON data, secrets included.
         is_secret: Whether the text may be a secret, which the error must not show.
     """
-    kind = "Lark grammar" if grammar.syntax == "lark" else "regular expression"
+    if grammar.syntax == "lark":
+        kind = "Lark grammar"
+    else:
+        kind = "regular expression"
 
     def validate_text(arguments: Any) -> Validated:
         validated, coercions = validate(arguments)

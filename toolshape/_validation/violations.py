@@ -170,7 +170,9 @@ def _text(value: Any) -> str:
 
 def _of_one(limit: str) -> str:
     """Return a phrase in the singular if it counts one thing: ``of at least 1 item``."""
-    return limit.removesuffix("s") if " 1 " in f"{limit} " and limit.endswith("s") else limit
+    if " 1 " in f"{limit} " and limit.endswith("s"):
+        return limit.removesuffix("s")
+    return limit
 
 
 # --- JSON Schema ----------------------------------------------------------------------------------------------------
@@ -186,12 +188,17 @@ def _of_count(words: str, thing: str) -> Callable[[Any, Mapping[str, Any]], Viol
 
 def _of_items(value: Any, schema: Mapping[str, Any]) -> Violation | None:
     count = len(schema.get("prefixItems", ()))
-    return Violation(limit=_of_one(f"of at most {count} items")) if value is False else None
+    if value is False:
+        return Violation(limit=_of_one(f"of at most {count} items"))
+    return None
 
 
 def _contains(value: Any, schema: Mapping[str, Any]) -> Violation:
     least, most = schema.get("minContains", 1), schema.get("maxContains")
-    counts = f"at least {least}" if most is None else f"{least} to {most}"
+    if most is None:
+        counts = f"at least {least}"
+    else:
+        counts = f"{least} to {most}"
     items = "item" if most is None and least == 1 else "items"
     return Violation(
         limit=f"with {counts} {items} that {'is' if items == 'item' else 'are'}: {_words(value, 'contains')}"
@@ -200,7 +207,10 @@ def _contains(value: Any, schema: Mapping[str, Any]) -> Violation:
 
 def _words(schema: Any, keyword: str) -> str:
     """Describe what a subschema accepts; the keyword in which it stands is named where words fail, as for a reference."""
-    words = expected_of([schema]) if isinstance(schema, dict) else ""
+    if isinstance(schema, dict):
+        words = expected_of([schema])
+    else:
+        words = ""
     return words or f"what {keyword} says"
 
 

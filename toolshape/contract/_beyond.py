@@ -62,11 +62,10 @@ def judge_place(
         after: The current contract of the tool.
         refuses_at: Whether the current tool refuses a call because of this place; ``None`` if the tool is not there.
     """
-    old = (
-        None
-        if before.checks is None
-        else {canonical_json(fact) for fact in before.checks.get(path, ())}
-    )
+    if before.checks is None:
+        old = None
+    else:
+        old = {canonical_json(fact) for fact in before.checks.get(path, ())}
     new_facts = (after.checks or {}).get(path, ())
     come = [fact for fact in new_facts if old is None or canonical_json(fact) not in old]
     if not come:
@@ -132,7 +131,10 @@ class _Accepted:
         self._admits = compile_admission(before.parameters, "checked")
         self._admits_certainly = compile_admission(mark_decimals(before.parameters), "certain")
         self._validate: Validate | None = None
-        rules = choose_rules() if before.coerce is None else frozenset(before.coerce)
+        if before.coerce is None:
+            rules = choose_rules()
+        else:
+            rules = frozenset(before.coerce)
         with contextlib.suppress(DefinitionError):
             tool = Tool.from_definition({"name": "before", "parameters": before.parameters})
             self._validate = record_of(tool).compile_validation(ValidationSettings("before", rules))
@@ -247,7 +249,9 @@ def _edges(facts: list[JsonObject]) -> Iterator[Any]:
 
 def _around(kind: str, bound: Any) -> Iterator[Any]:
     around = _AROUND.get(kind)
-    return iter(()) if around is None else around(bound)
+    if around is None:
+        return iter(())
+    return around(bound)
 
 
 def _days_around(bound: str) -> Iterator[Any]:

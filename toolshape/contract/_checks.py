@@ -90,11 +90,15 @@ class _Walk:
 
 def _config_of(node: Node) -> Mapping[str, Any]:
     config = node.get("config")
-    return config if isinstance(config, Mapping) else {}
+    if isinstance(config, Mapping):
+        return config
+    return {}
 
 
 def _join(path: str, step: str) -> str:
-    return f"{path}.{step}" if path and step and step[0] not in "[{" else f"{path}{step}"
+    if path and step and step[0] not in "[{":
+        return f"{path}.{step}"
+    return f"{path}{step}"
 
 
 def _facts(node: Node, is_strict: bool) -> Iterator[JsonObject]:
@@ -108,7 +112,10 @@ def _facts(node: Node, is_strict: bool) -> Iterator[JsonObject]:
         yield _validator_fact(kind, node["function"])
     for name in ("post_init", "custom_init"):
         if node.get(name):
-            method = node[name] if name == "post_init" else "__init__"
+            if name == "post_init":
+                method = node[name]
+            else:
+                method = "__init__"
             yield {"validator": name, "digest": _digest(getattr(node["cls"], method, None))}
 
 
@@ -152,7 +159,9 @@ def _as_json(value: Any) -> Any:
         return str(value)
     if hasattr(value, "isoformat"):
         return value.isoformat()
-    return list(value) if isinstance(value, (list, tuple, set, frozenset)) else value
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return list(value)
+    return value
 
 
 def is_code(fact: JsonObject) -> bool:

@@ -88,16 +88,15 @@ def join_renamings(steps: list[Step]) -> list[Step | Renaming]:
     for step in steps:
         if step.keyword == "added" and step not in added:
             continue
-        same_schema = (
-            [
+        if step.keyword == "removed":
+            same_schema = [
                 candidate
                 for candidate in added
                 if _parent_path(candidate.path) == _parent_path(step.path)
                 and not differences(step.before, candidate.after)
             ]
-            if step.keyword == "removed"
-            else []
-        )
+        else:
+            same_schema = []
         if same_schema:
             similarities = [
                 _similarity(_name(step.path), _name(candidate.path)) for candidate in same_schema
@@ -163,12 +162,18 @@ class Change(NamedTuple):
     providers: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        place = f"{self.tool}.{self.path}" if self.path else self.tool or "(the tools)"
+        if self.path:
+            place = f"{self.tool}.{self.path}"
+        else:
+            place = self.tool or "(the tools)"
         values = " -> ".join(_values_on_one_line(self.before, self.after))
         effect = {"breaking": "refused now", "unknown": "refused now, and perhaps before"}.get(
             self.level, "coerced now"
         )
-        witness_text = "" if self.witness is None else f"; {effect}: {_on_one_line(self.witness)}"
+        if self.witness is None:
+            witness_text = ""
+        else:
+            witness_text = f"; {effect}: {_on_one_line(self.witness)}"
         return f"{self.level}: {_on_one_line(place)}: {self.kind.replace('_', ' ')}: {values}{witness_text}"
 
 
@@ -196,7 +201,10 @@ def _part(words: list[str], same_before: int, same_after: int) -> str:
     """Return what differs of a text, with a few of the words around it."""
     first, end = max(same_before - _AROUND, 0), len(words) - max(same_after - _AROUND, 0)
     text = escape_invisible(" ".join(words[first:end]))
-    cut = text if len(text) <= _MOST_OF_TEXT else f"{text[:_MOST_OF_TEXT]}…"
+    if len(text) <= _MOST_OF_TEXT:
+        cut = text
+    else:
+        cut = f"{text[:_MOST_OF_TEXT]}…"
     return f"{'… ' * bool(first)}{cut}{' …' * (end < len(words))}"
 
 
@@ -339,8 +347,14 @@ def _changes(
         providers = _changed_providers(before, after)
         if after.name != before.name:
             # A model calls a tool by its name, so a new name breaks calls. An answer does not depend on the name.
-            level: Level = "breaking" if what == "tool" else "behaviour"
-            renamed_call = _example_call(before) if what == "tool" else None
+            if what == "tool":
+                level: Level = "breaking"
+            else:
+                level = "behaviour"
+            if what == "tool":
+                renamed_call = _example_call(before)
+            else:
+                renamed_call = None
             names = before.name, after.name
             changes.append(
                 Change(f"{what}_renamed", level, before.name, "", *names, renamed_call, providers)
@@ -447,7 +461,10 @@ def _coercion_change(before: Locked, after: Locked, providers: tuple[str, ...]) 
         sorted(choose_rules()) if tool.coerce is None else list(tool.coerce)
         for tool in (before, after)
     ]
-    level: Level = "behaviour" if set(rules[0]) <= set(rules[1]) else "unknown"
+    if set(rules[0]) <= set(rules[1]):
+        level: Level = "behaviour"
+    else:
+        level = "unknown"
     return Change("coerce", level, before.name, "", rules[0], rules[1], None, providers)
 
 
@@ -474,7 +491,10 @@ def _change(
         )
     kind = _KINDS.get(step.keyword, step.keyword)
     if kind == "default" and (step.is_new or step.is_gone):
-        kind = "default_added" if step.is_new else "default_removed"
+        if step.is_new:
+            kind = "default_added"
+        else:
+            kind = "default_removed"
     if step.alone is None or step.keyword in _WORDS:
         return Change(
             kind, "behaviour", before.name, step.path, step.before, step.after, None, providers
@@ -544,11 +564,9 @@ class _Trial:
             self._marked_alone, self._marked
         ):
             # A type may refuse more than its schema does. If the tool is available, send it candidate calls.
-            return (
-                self._try_calls_despite_proof()
-                if self._is_live and self._step.keyword in _OTHER_TYPE
-                else ("compatible", None)
-            )
+            if self._is_live and self._step.keyword in _OTHER_TYPE:
+                return self._try_calls_despite_proof()
+            return ("compatible", None)
         return self._try_calls()
 
     def _admits_certainly(self, schema: Any, value: Any) -> bool:
@@ -618,7 +636,9 @@ class _Trial:
                 accepted.append(value)
         if not is_doubtful and self._is_live and self._is_proved_by(accepted):
             return "compatible", None
-        return ("unknown", None) if is_doubtful else verdict
+        if is_doubtful:
+            return ("unknown", None)
+        return verdict
 
     def _is_proved_by(self, accepted: list[JsonObject]) -> bool:
         """Return whether a proof with looser format checks succeeds, and the tool accepted all constants in it."""
@@ -675,4 +695,6 @@ def _example_call(tool: Locked) -> JsonObject:
         generated_value = generate(tool.parameters, random.Random(0))  # noqa: S311 - no secret
     except (OverflowError, RecursionError, re.error):  # values cannot be generated from this schema
         return {}
-    return generated_value if isinstance(generated_value, dict) else {}
+    if isinstance(generated_value, dict):
+        return generated_value
+    return {}

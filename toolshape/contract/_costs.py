@@ -108,7 +108,9 @@ def request_cost(bound: Bound, model: str, count: Any = None) -> RequestCost:
 
 def _request_without(bound: Bound, name: str) -> JsonObject:
     other_names = [tool.name for tool in bound.tools if tool.name != name]
-    return bound.subset(other_names).request() if other_names else {}
+    if other_names:
+        return bound.subset(other_names).request()
+    return {}
 
 
 def _token_counter(count: Any, model: str, provider: Provider) -> Count:
@@ -157,7 +159,10 @@ def _tokens(given: Any, name: str | None) -> int:
         if close is not None:
             close()
         raise UsageError("count= must not be async: pass a synchronous client or function")
-    tokens = given if name is None else getattr(given, name, None)
+    if name is None:
+        tokens = given
+    else:
+        tokens = getattr(given, name, None)
     if type(tokens) is not int or tokens < 0:
         raise UsageError(f"count= returned {shorten(tokens)}, not a whole number of tokens")
     return tokens
@@ -166,7 +171,9 @@ def _tokens(given: Any, name: str | None) -> int:
 def _entry(bound: Bound, name: str) -> Any:
     """Return the entry for one tool in a request."""
     exported = bound.subset([name]).export()
-    return exported[0] if exported else {}
+    if exported:
+        return exported[0]
+    return {}
 
 
 def _text(value: Any) -> str:

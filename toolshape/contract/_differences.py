@@ -122,13 +122,19 @@ class _Walk:
                 )
         for key in _NAMED_BELOW:
             for name in before[key] if _has_same_names(before, after, key) else ():
-                mark = "{}" if key == "patternProperties" else f" ({key})"
+                if key == "patternProperties":
+                    mark = "{}"
+                else:
+                    mark = f" ({key})"
                 yield from self._inner_differences(
                     before[key][name], after[key][name], (*place, key, name), f"{path}{mark}"
                 )
         for key in _MANY_BELOW:
             for index, new_index in _pair(before, after, key) or ():
-                mark = f"[{index}]" if key == "prefixItems" else ""
+                if key == "prefixItems":
+                    mark = f"[{index}]"
+                else:
+                    mark = ""
                 yield from self._inner_differences(
                     before[key][index], after[key][new_index], (*place, key, index), f"{path}{mark}"
                 )
@@ -358,8 +364,13 @@ def _target(node: Any, root: JsonSchema) -> Any:
 
 
 def _reference(node: Any) -> str:
-    reference = node.get("$ref") if isinstance(node, dict) else None
-    return reference if isinstance(reference, str) else ""
+    if isinstance(node, dict):
+        reference = node.get("$ref")
+    else:
+        reference = None
+    if isinstance(reference, str):
+        return reference
+    return ""
 
 
 def _has_reference(node: Any) -> bool:
@@ -480,4 +491,6 @@ def _required(node: JsonSchema) -> set[str]:
 
 
 def _join_path(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
+    if path:
+        return f"{path}.{name}"
+    return name

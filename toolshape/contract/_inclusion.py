@@ -156,11 +156,10 @@ class Proof:
                 is_tagged = (
                     _tag(wide) is not None
                 )  # the tag selects the branch, so no other branch can match
-                other_branches = (
-                    [*branches[:index], *branches[index + 1 :]]
-                    if keyword == "oneOf" and not is_tagged
-                    else []
-                )
+                if keyword == "oneOf" and not is_tagged:
+                    other_branches = [*branches[:index], *branches[index + 1 :]]
+                else:
+                    other_branches = []
                 if all(
                     are_disjoint(self._resolve_reference(other), narrow, lambda node: node)
                     for other in other_branches
@@ -169,11 +168,9 @@ class Proof:
         return False
 
     def _resolve_reference(self, node: Any) -> Any:
-        return (
-            at_pointer(self._wide_root, node["$ref"])
-            if isinstance(node, dict) and "$ref" in node
-            else node
-        )
+        if isinstance(node, dict) and "$ref" in node:
+            return at_pointer(self._wide_root, node["$ref"])
+        return node
 
     def _includes_kind(self, kind: str, wide: JsonSchema, narrow: JsonSchema) -> bool:
         family = "number" if kind == "integer" else kind
@@ -255,11 +252,10 @@ class Proof:
             return True
         if "propertyNames" in narrow:
             return self.includes(wide["propertyNames"], narrow["propertyNames"])
-        known_names = (
-            list(narrow.get("properties", {}))
-            if narrow.get("additionalProperties") is False
-            else None
-        )
+        if narrow.get("additionalProperties") is False:
+            known_names = list(narrow.get("properties", {}))
+        else:
+            known_names = None
         return known_names is not None and self.includes(
             wide["propertyNames"], {"enum": known_names}
         )
@@ -321,7 +317,10 @@ def mark_decimals(node: Any, *, is_map: bool = False) -> Any:
             if isinstance(branch, dict) and branch.get("type") == "number"
         ]
         if numbers:
-            text_format = DECIMAL if len(_without_annotations(numbers[0])) == 1 else LIMITED_DECIMAL
+            if len(_without_annotations(numbers[0])) == 1:
+                text_format = DECIMAL
+            else:
+                text_format = LIMITED_DECIMAL
             text = {"type": "string", "format": text_format}
             plain_flags = [
                 isinstance(branch, dict) and _without_annotations(branch) == {"type": "string"}
@@ -345,21 +344,29 @@ def _admitted_values(node: JsonSchema) -> list[Any] | None:
     if "enum" in node:
         return list(node["enum"])
     values_by_type: dict[str, list[Any]] = {"boolean": [True, False], "null": [None]}
-    return values_by_type.get(node["type"]) if isinstance(node.get("type"), str) else None
+    if isinstance(node.get("type"), str):
+        return values_by_type.get(node["type"])
+    return None
 
 
 def _kinds(node: JsonSchema) -> list[str]:
     kinds = node.get("type", [kind for kind in _TYPES if kind != "integer"])
-    return kinds if isinstance(kinds, list) else [kinds]
+    if isinstance(kinds, list):
+        return kinds
+    return [kinds]
 
 
 def _admitted_kinds(node: JsonSchema) -> set[str]:
     kinds = set(_kinds(node))
-    return kinds | {"integer"} if "number" in kinds else kinds
+    if "number" in kinds:
+        return kinds | {"integer"}
+    return kinds
 
 
 def _item_schema(first: list[Any], number: int, node: JsonSchema) -> Any:
-    return first[number] if number < len(first) else node.get("items", True)
+    if number < len(first):
+        return first[number]
+    return node.get("items", True)
 
 
 def is_same_json(left: Any, right: Any) -> bool:
@@ -384,7 +391,9 @@ def _has_same_keywords(
 def _tag(node: JsonSchema) -> Any:
     """Return the name of the discriminator property, or ``None``."""
     discriminator = node.get("discriminator")
-    return discriminator.get("propertyName") if isinstance(discriminator, dict) else None
+    if isinstance(discriminator, dict):
+        return discriminator.get("propertyName")
+    return None
 
 
 def _includes_string(wide: JsonSchema, narrow: JsonSchema) -> bool:
@@ -425,18 +434,18 @@ def _range(node: JsonSchema, *, is_integer: bool) -> tuple[tuple[float, int], tu
     low = max((node.get("minimum", -math.inf), 0), (node.get("exclusiveMinimum", -math.inf), 1))
     high = min((node.get("maximum", math.inf), 0), (node.get("exclusiveMaximum", math.inf), -1))
     if is_integer:
-        low = (
-            (math.floor(low[0]) + 1, 0)
-            if low[1] and low[0] != -math.inf
-            else (_round_to_integer(low[0], math.ceil), 0)
-        )
-        high = (
-            (math.ceil(high[0]) - 1, 0)
-            if high[1] and high[0] != math.inf
-            else (_round_to_integer(high[0], math.floor), 0)
-        )
+        if low[1] and low[0] != -math.inf:
+            low = (math.floor(low[0]) + 1, 0)
+        else:
+            low = (_round_to_integer(low[0], math.ceil), 0)
+        if high[1] and high[0] != math.inf:
+            high = (math.ceil(high[0]) - 1, 0)
+        else:
+            high = (_round_to_integer(high[0], math.floor), 0)
     return low, high
 
 
 def _round_to_integer(number: float, rounded: Callable[[float], int]) -> float:
-    return number if isinstance(number, int) or math.isinf(number) else rounded(number)
+    if isinstance(number, int) or math.isinf(number):
+        return number
+    return rounded(number)

@@ -101,7 +101,10 @@ def make_contract(
 def _lock_output(output: Output[Any], providers: Iterable[str]) -> Locked:
     record = record_of_output(output)
     default_rules = choose_rules() - NOT_OF_OUTPUTS
-    rules = None if record.rules == default_rules else tuple(sorted(record.rules))
+    if record.rules == default_rules:
+        rules = None
+    else:
+        rules = tuple(sorted(record.rules))
     fingerprints = {
         name: _fingerprint(output.bind(get(name)).request())
         for name in providers
@@ -133,7 +136,10 @@ def _rules(tools: Registry) -> dict[str, tuple[str, ...] | None]:
     by_name: dict[str, tuple[str, ...] | None] = {}
     for wire_name, name in bound.names_by_wire_name().items():
         handler = bound_tools_of(bound).handlers.find(wire_name)
-        rules = default_rules if handler is None else handler.shape.settings.rules
+        if handler is None:
+            rules = default_rules
+        else:
+            rules = handler.shape.settings.rules
         by_name[name] = None if rules == default_rules else tuple(sorted(rules))
     return by_name
 
@@ -192,7 +198,9 @@ def _dump_entries(locked: Mapping[str, Locked]) -> JsonObject:
 
 
 def _is_written(key: str, value: Any) -> bool:
-    return value is not None if key == "coerce" else value not in (None, (), {})
+    if key == "coerce":
+        return value is not None
+    return value not in (None, (), {})
 
 
 class _LockedTool(BaseModel):

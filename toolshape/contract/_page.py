@@ -114,9 +114,10 @@ def render_page(
     groups = [_groups(tool, by_provider) for tool in tools]
     usual_outlines = _usual_outlines(tools, groups)
     output_list = list(outputs)
-    counts = (
-        [f"{len(tools)} tool{'s' * (len(tools) != 1)}"] if len(tools) or not output_list else []
-    )
+    if len(tools) or not output_list:
+        counts = [f"{len(tools)} tool{'s' * (len(tools) != 1)}"]
+    else:
+        counts = []
     counts += [f"{len(output_list)} output{'s' * (len(output_list) != 1)}"] if output_list else []
     overview = []
     if len(tools) or not output_list:
@@ -197,7 +198,10 @@ def _render_changes(changes: Diff | None) -> Iterator[str]:
     yield f"<h2>Changes</h2><p>{text(str(changes).splitlines()[-1])}</p>"
     rows = []
     for change in changes.changes:
-        witness_markup = "" if change.witness is None else code(change.witness)
+        if change.witness is None:
+            witness_markup = ""
+        else:
+            witness_markup = code(change.witness)
         values = "".join(
             f"<td>{code(json.dumps(value, default=str))}" for value in (change.before, change.after)
         )
@@ -242,7 +246,9 @@ def _approval(tool: Tool[..., Any]) -> str:
     approve = record_of(tool).options.approve
     if approve is True:
         return "for every call"
-    return "decided for each call" if approve else "not needed"
+    if approve:
+        return "decided for each call"
+    return "not needed"
 
 
 def _state(tool: Tool[..., Any], at: _At) -> _State:
@@ -353,11 +359,9 @@ def _render_entries(
             sizes.append(f"{provider} {cost.characters} ({cost.share:.0%} of all tools)")
         if (outline := _outline(tool, entry)) != usual[provider]:
             unusual.append(f"<p>{text(provider)}: {code(outline)}</p>")
-    return (
-        f"<p>Characters: {text(', '.join(sizes))}</p>{''.join(unusual)}"
-        if sizes
-        else "".join(unusual)
-    )
+    if sizes:
+        return f"<p>Characters: {text(', '.join(sizes))}</p>{''.join(unusual)}"
+    return "".join(unusual)
 
 
 def _usual_outlines(tools: Registry, groups: Iterable[list[_Group]]) -> dict[str, str]:
@@ -376,11 +380,9 @@ def _outlines(usual: Mapping[str, str]) -> str:
     """Render the usual form of each provider's entries."""
     rows = [f"<tr><td>{name(provider)}<td>{code(outline)}" for provider, outline in usual.items()]
     outline_table = table("Entries", ["<th>provider", "<th>entry for a tool"], rows)
-    return (
-        f"<details><summary>The form of an entry, by provider</summary>{outline_table}</details>"
-        if rows
-        else ""
-    )
+    if rows:
+        return f"<details><summary>The form of an entry, by provider</summary>{outline_table}</details>"
+    return ""
 
 
 def _outline(tool: Tool[..., Any], entry: Any) -> str:
@@ -393,13 +395,13 @@ def _outline(tool: Tool[..., Any], entry: Any) -> str:
                 key: "…" if value == schema or key in _ELSEWHERE else abbreviate(value)
                 for key, value in node.items()
             }
-        return [abbreviate(item) for item in node] if isinstance(node, list) else node
+        if isinstance(node, list):
+            return [abbreviate(item) for item in node]
+        return node
 
-    return (
-        f"{tool.name}: {entry}"
-        if schema is None
-        else json.dumps(abbreviate(entry), ensure_ascii=False, default=str)
-    )
+    if schema is None:
+        return f"{tool.name}: {entry}"
+    return json.dumps(abbreviate(entry), ensure_ascii=False, default=str)
 
 
 def _lines(value: Any, indent: str = "", prefix: str = "") -> list[str]:
@@ -411,11 +413,10 @@ def _lines(value: Any, indent: str = "", prefix: str = "") -> list[str]:
         or len(indent) + len(prefix) + len(flat) <= _WIDTH
     ):
         return [f"{indent}{prefix}{flat}"]
-    pairs = (
-        [(f"{json.dumps(key, ensure_ascii=False)}: ", item) for key, item in value.items()]
-        if isinstance(value, dict)
-        else [("", item) for item in value]
-    )
+    if isinstance(value, dict):
+        pairs = [(f"{json.dumps(key, ensure_ascii=False)}: ", item) for key, item in value.items()]
+    else:
+        pairs = [("", item) for item in value]
     first, last = "{}" if isinstance(value, dict) else "[]"
     inner_lines = [_lines(item, indent + " ", key) for key, item in pairs]
     body = [
@@ -475,4 +476,6 @@ def _losses(report: list[Entry]) -> str:
         if entry.kind != "finding"
     ]
     head = [f"<th>{label}" for label in ("place", "keyword", "kind", "severity", "note")]
-    return table("Differences", head, rows) if rows else ""
+    if rows:
+        return table("Differences", head, rows)
+    return ""

@@ -53,7 +53,10 @@ def to_sarif(found: Diff, tools: Registry, lock: str) -> str:
 
 
 def _result(change: Change, tools: Registry, lock: str, rule: int) -> JsonObject:
-    current_names = [change.after] if change.kind == "tool_renamed" else [change.tool]
+    if change.kind == "tool_renamed":
+        current_names = [change.after]
+    else:
+        current_names = [change.tool]
     tool = next((tools[name] for name in current_names if name in tools), None)
     uri, line = (None if tool is None else _source_location(tool)) or (_uri(Path(lock)), 1)
     place = {"artifactLocation": {"uri": uri}, "region": {"startLine": line}}
@@ -84,15 +87,15 @@ def _source_location(tool: Tool[..., Any]) -> tuple[str, int] | None:
     code = getattr(
         function if hasattr(function, "__code__") else type(function).__call__, "__code__", None
     )
-    return None if code is None else (_uri(Path(code.co_filename)), code.co_firstlineno)
+    if code is None:
+        return None
+    return (_uri(Path(code.co_filename)), code.co_firstlineno)
 
 
 def _uri(path: Path) -> str:
     working_directory = Path.cwd()
     if not path.is_absolute():
         return quote(path.as_posix())
-    return (
-        quote(path.relative_to(working_directory).as_posix())
-        if path.is_relative_to(working_directory)
-        else path.as_uri()
-    )
+    if path.is_relative_to(working_directory):
+        return quote(path.relative_to(working_directory).as_posix())
+    return path.as_uri()

@@ -133,7 +133,9 @@ class _Candidates:
         """Return the alternatives of a node as nodes without references, ``anyOf``, ``oneOf`` and ``allOf``."""
         self._budget.spend(1)
         if not isinstance(node, dict):
-            return [{}] if node is not False else []
+            if node is not False:
+                return [{}]
+            return []
         if depth > _DEEPEST:
             return [{}]
         other_keywords = {key: value for key, value in node.items() if key not in ("$ref", *UNIONS)}
@@ -252,7 +254,10 @@ class _Candidates:
             "maxItems": min(size, _LONGEST),
         }
         generated_items = self._generate(sized_schema)
-        items = list(generated_items) if isinstance(generated_items, list) else []
+        if isinstance(generated_items, list):
+            items = list(generated_items)
+        else:
+            items = []
         while len(items) < size and len(items) < _LONGEST and not node.get("uniqueItems"):
             items.append(self._generate(_item_schema(node, len(items))))
         return items[:size]
@@ -352,11 +357,10 @@ class _Candidates:
             name = generate({"type": "string", "pattern": pattern}, self._chance)
             for value in self._inner_values(additional, schema, depth):
                 yield {**least, name: value}
-        generated_name = (
-            self._generate(narrow["propertyNames"])
-            if isinstance(narrow.get("propertyNames"), dict)
-            else None
-        )
+        if isinstance(narrow.get("propertyNames"), dict):
+            generated_name = self._generate(narrow["propertyNames"])
+        else:
+            generated_name = None
         for value in self._inner_values(additional, wide.get("additionalProperties", True), depth):
             yield {
                 **least,
@@ -398,12 +402,16 @@ def _constants(*nodes: Any) -> Iterator[Any]:
 
 def _wider(node: JsonSchema) -> set[str]:
     kinds = set(_kinds(node))
-    return kinds | {"integer", "number"} if kinds & {"integer", "number"} else kinds
+    if kinds & {"integer", "number"}:
+        return kinds | {"integer", "number"}
+    return kinds
 
 
 def _kinds(node: JsonSchema) -> list[str]:
     kinds = node.get("type", ["null", "boolean", "string", "number", "array", "object"])
-    return kinds if isinstance(kinds, list) else [kinds]
+    if isinstance(kinds, list):
+        return kinds
+    return [kinds]
 
 
 def _additional_schema(node: JsonSchema, name: str) -> Any:
@@ -417,7 +425,9 @@ def _additional_schema(node: JsonSchema, name: str) -> Any:
 
 def _item_schema(node: JsonSchema, index: int) -> Any:
     prefix = node.get("prefixItems", [])
-    return prefix[index] if index < len(prefix) else node.get("items", True)
+    if index < len(prefix):
+        return prefix[index]
+    return node.get("items", True)
 
 
 def _sizes(

@@ -76,7 +76,9 @@ def judge_answer(expected: ExpectAnswer, answer: Answer[Any] | None) -> JudgedAn
     secrets = Secrets(record.definition.schema)
 
     def mask_value(value: Any, place: Place = ()) -> Any:
-        return None if value is None else to_plain_json(secrets.masked(value, (FIELD, *place)))
+        if value is None:
+            return None
+        return to_plain_json(secrets.masked(value, (FIELD, *place)))
 
     name = record.name
     if answer is None:
@@ -127,13 +129,17 @@ def _score(expected: ExpectAnswer, received: Any, wrong: list[Place]) -> float:
     if not (isinstance(expected.value, dict) and isinstance(received, dict)) or len(
         wrong_fields
     ) < len(set(wrong[:1])):
-        return 0.0 if wrong else 1.0
+        if wrong:
+            return 0.0
+        return 1.0
     compared_fields = (
         expected.value.keys()
         | wrong_fields
         | (received.keys() if expected.match == "exact" else set())
     )
-    return 1 - len(wrong_fields) / len(compared_fields) if compared_fields else 1.0
+    if compared_fields:
+        return 1 - len(wrong_fields) / len(compared_fields)
+    return 1.0
 
 
 def _to_canonical(record: OutputRecord, value: Any) -> Any:

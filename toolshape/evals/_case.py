@@ -104,7 +104,10 @@ class Case:
         try:
             plan = bound.plan(response)
         except ResponseError as error:
-            reason = type(error).__name__ if has_secrets(bound.tools) else str(error)
+            if has_secrets(bound.tools):
+                reason = type(error).__name__
+            else:
+                reason = str(error)
             return Verdict(case=self.name, label="failed", score=0.0, error=reason, track=track)
         return judge_plans(self, [plan], bound, track)
 
@@ -150,7 +153,10 @@ def judge_plans(case: Case, plans: Sequence[Plan], bound: Bound, track: str = ""
         if result.call.reader is None or not result.call.reader.is_answer
     ]
     tools = {shape.name: shape.tool for shape in handlers.shapes.values()}
-    answer = None if case.answer is None else judge_answer(case.answer, plans[-1].results.output)
+    if case.answer is None:
+        answer = None
+    else:
+        answer = judge_answer(case.answer, plans[-1].results.output)
     score, differences, paired_positions = _compare_calls(
         case, expected_of(case, track), actual_calls, tools, answer
     )
@@ -160,7 +166,10 @@ def judge_plans(case: Case, plans: Sequence[Plan], bound: Bound, track: str = ""
         for coercion in mask_coercions(actual_calls[position])
     )
     coercions += () if answer is None else answer.coercions
-    label: Label = "right_after_coercion" if coercions else "right"
+    if coercions:
+        label: Label = "right_after_coercion"
+    else:
+        label = "right"
     if differences:
         label = "wrong"
     return Verdict(
@@ -204,7 +213,10 @@ def _compare_calls(
             (column for column in unpaired_columns if table[row][column].score == 1), None
         )
         call, tool = expected_calls[row], tools.get(expected_calls[row].tool)
-        kind: DifferenceKind = "missing_call" if late_column is None else "order"
+        if late_column is None:
+            kind: DifferenceKind = "missing_call"
+        else:
+            kind = "order"
         differences.append(difference_at(kind, call.tool, tool, expected=call.arguments))
         unpaired_columns = [column for column in unpaired_columns if column != late_column]
     differences += [
@@ -237,11 +249,9 @@ def _extra_difference(
     """Return the difference for an unpaired call, or ``None`` if the case ignores extra calls."""
     if made.call.name is None:
         return unknown_call(made, tools)
-    return (
-        None
-        if case.extra == "any"
-        else difference_at("extra_call", made.call.name, made.tool, actual=made.given)
-    )
+    if case.extra == "any":
+        return None
+    return difference_at("extra_call", made.call.name, made.tool, actual=made.given)
 
 
 def _pairs(
@@ -263,5 +273,8 @@ def _pairs(
         ]
         for row, call in zip(table, wanted, strict=True)
     ]
-    pairs = best_in_steps(scores, [call.step for call in made]) if in_order else best_pairs(scores)
+    if in_order:
+        pairs = best_in_steps(scores, [call.step for call in made])
+    else:
+        pairs = best_pairs(scores)
     return [(row, column) for row, column in pairs if scores[row][column] > 0]

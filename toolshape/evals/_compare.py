@@ -146,7 +146,10 @@ def unknown_call(made: Made, tools: Mapping[str, Tool[..., Any]]) -> Difference:
 
     If any tool has secrets, mask the arguments, because the model may have meant that tool.
     """
-    shown_arguments = MASKED if has_secrets(tools.values()) else made.call.arguments_raw
+    if has_secrets(tools.values()):
+        shown_arguments = MASKED
+    else:
+        shown_arguments = made.call.arguments_raw
     return Difference(kind="unknown_tool", tool=made.call.wire_name, actual=shown_arguments)
 
 
@@ -176,7 +179,9 @@ def to_plain_json(value: Any) -> Any:
         return {str(name): to_plain_json(item) for name, item in value.items()}
     if isinstance(value, list):
         return [to_plain_json(item) for item in value]
-    return str(value) if isinstance(value, WrittenText) else value
+    if isinstance(value, WrittenText):
+        return str(value)
+    return value
 
 
 def path_of_place(place: Place) -> str:
@@ -228,11 +233,10 @@ def _check_arguments(call: Expect, tool: Tool[..., Any]) -> None:
             if next(iter(location_of(problem.path)), None) in plain_arguments
         ]
         if is_complete or relevant_problems:
-            reported = (
-                error
-                if is_complete
-                else CallError(error.code, tool=call.tool, problems=relevant_problems)
-            )
+            if is_complete:
+                reported = error
+            else:
+                reported = CallError(error.code, tool=call.tool, problems=relevant_problems)
             raise UsageError(f"{call.tool} rejects the expected arguments: {reported}") from error
     except Exception:  # A user's validator may raise any exception for incomplete arguments.
         if is_complete:
@@ -328,8 +332,14 @@ def fill_matchers(expected: Any, came: Any, received: Any) -> Any:
     if isinstance(expected, Matcher):
         return came
     if isinstance(expected, dict):
-        actual_members: JsonObject = came if isinstance(came, dict) else {}
-        received_members: JsonObject = received if isinstance(received, dict) else {}
+        if isinstance(came, dict):
+            actual_members: JsonObject = came
+        else:
+            actual_members = {}
+        if isinstance(received, dict):
+            received_members: JsonObject = received
+        else:
+            received_members = {}
         filled = {
             name: fill_matchers(
                 value, actual_members.get(name, _LEFT_OUT), received_members.get(name, _LEFT_OUT)
@@ -359,13 +369,17 @@ def _align_items(expected: list[Any], received: WrittenSet) -> list[Any] | None:
     ]
     pairs = best_pairs(table)
     is_one_to_one = all(table[row][column] for row, column in pairs)
-    return [received[column] for _, column in pairs] if is_one_to_one else None
+    if is_one_to_one:
+        return [received[column] for _, column in pairs]
+    return None
 
 
 def _is_match(expected: Any, received: Any) -> bool:
     """Return whether an item matches an expected item. A member may be missing only if its matcher allows this."""
     if isinstance(expected, Matcher):
-        return expected.may_be_left_out if received is _LEFT_OUT else expected.accepts(received)
+        if received is _LEFT_OUT:
+            return expected.may_be_left_out
+        return expected.accepts(received)
     if isinstance(expected, dict) and isinstance(received, dict):
         return all(
             _is_match(value, received.get(name, _LEFT_OUT)) for name, value in expected.items()
@@ -399,7 +413,10 @@ def find_differences(
         and isinstance(received, dict)
         and (has_matcher(expected) or not place)
     ):
-        expected_members = expected if isinstance(expected, dict) else {}
+        if isinstance(expected, dict):
+            expected_members = expected
+        else:
+            expected_members = {}
         for name in dict.fromkeys((*expected_members, *full, *received)):
             expected_member, received_member = (
                 full.get(name, _LEFT_OUT),
@@ -423,7 +440,9 @@ def find_differences(
 
 def _or_none(value: Any) -> Any:
     """Return a value as a verdict holds it: ``None`` for what was left out."""
-    return None if value is _LEFT_OUT else value
+    if value is _LEFT_OUT:
+        return None
+    return value
 
 
 def _find_item_differences(
@@ -434,7 +453,10 @@ def _find_item_differences(
         if _align_items(expected, received) is None or not is_same_value(full, received):
             yield place, expected, received
         return
-    full_items = full if _is_as_long(full, expected) else expected
+    if _is_as_long(full, expected):
+        full_items = full
+    else:
+        full_items = expected
     for index, items in enumerate(zip(expected, full_items, received, strict=True)):
         yield from find_differences(items, (*place, index))
 

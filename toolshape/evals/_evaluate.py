@@ -99,7 +99,10 @@ async def evaluate(
         UsageError: A case has no messages, two cases have the same name, or an expected tool does not exist or rejects
             the expected arguments.
     """
-    tracks = {"": tools} if isinstance(tools, Registry) else dict(tools)
+    if isinstance(tools, Registry):
+        tracks = {"": tools}
+    else:
+        tracks = dict(tools)
     case_list = list(cases)
     _check(tracks, case_list, trials, limit)
     semaphore = asyncio.Semaphore(limit)
@@ -170,7 +173,10 @@ def _check_answers(case: Case, tracks: Mapping[str, Registry]) -> None:
     """
     names = [tool.name for tools in tracks.values() for tool in tools]
     for tool_or_name, answer in case.answers.items():
-        name = tool_or_name if isinstance(tool_or_name, str) else tool_or_name.name
+        if isinstance(tool_or_name, str):
+            name = tool_or_name
+        else:
+            name = tool_or_name.name
         if name not in names:
             hint = did_you_mean(name, names)
             raise UsageError(
@@ -257,7 +263,10 @@ def _with_evidence(
     if plans and not plans[-1].calls:
         target = bound_tools_of(bound).answer
         is_secret = has_secrets(bound.tools) or (target is not None and target.has_secrets)
-        answer = MASKED if is_secret else _text_of(plans[-1].results)
+        if is_secret:
+            answer = MASKED
+        else:
+            answer = _text_of(plans[-1].results)
     return replace(
         verdict,
         question=next(iter(questions), ""),
@@ -283,7 +292,9 @@ def _text_of(results: Results) -> str:
 
 
 def _output_of(case: Case) -> Output[Any] | None:
-    return None if case.answer is None else case.answer.output
+    if case.answer is None:
+        return None
+    return case.answer.output
 
 
 def _explain_failure(error: Exception, bound: Bound) -> str:
@@ -300,7 +311,9 @@ async def _ask_model(model: Model, request: JsonObject, messages: list[Any]) -> 
     if inspect.iscoroutinefunction(model.ask):
         return await model.ask(request, messages)
     response = await asyncio.to_thread(model.ask, request, messages)
-    return await response if inspect.isawaitable(response) else response
+    if inspect.isawaitable(response):
+        return await response
+    return response
 
 
 def _plan_unobserved(bound: Bound, response: Any) -> Plan:

@@ -28,12 +28,13 @@ class Matcher:
 
 def _number_in(value: Any) -> float | Decimal | None:
     """Return the number that a function would receive, or ``None``. A ``WrittenText`` holds a Decimal."""
-    number = value.value if isinstance(value, WrittenText) else value
-    return (
-        number
-        if isinstance(number, (int, float, Decimal)) and not isinstance(number, bool)
-        else None
-    )
+    if isinstance(value, WrittenText):
+        number = value.value
+    else:
+        number = value
+    if isinstance(number, (int, float, Decimal)) and not isinstance(number, bool):
+        return number
+    return None
 
 
 def anything() -> Matcher:

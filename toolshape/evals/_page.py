@@ -123,7 +123,9 @@ def _cell(own: Numbered, key: str) -> str:
 
 def _state(own: Numbered) -> str:
     right, total = _count(own)
-    return "right" if right == total else "wrong"
+    if right == total:
+        return "right"
+    return "wrong"
 
 
 def _filters(run: _Run, keys: dict[Column, str]) -> Iterator[str]:
@@ -148,7 +150,10 @@ def _case(case: str, place: str, columns: _Columns, keys: dict[Column, str]) -> 
         for number, verdict in column_verdicts
     ]
     verdicts.sort(key=lambda entry: entry[2].label in RIGHT)
-    is_open = "" if all(verdict.label in RIGHT for _, _, verdict in verdicts) else " open"
+    if all(verdict.label in RIGHT for _, _, verdict in verdicts):
+        is_open = ""
+    else:
+        is_open = " open"
     content = "".join(
         _verdict(number, verdict, keys[column]) for number, column, verdict in verdicts
     )
@@ -166,7 +171,10 @@ def _verdict(number: int, verdict: Verdict, key: str) -> str:
     content += "".join((*_differences(verdict.differences), *_coercions(verdict.coercions)))
     if verdict.error:
         content += f"<p>{text(verdict.error)}</p>"
-    steps = f" after {verdict.steps} responses" if verdict.steps > 1 else ""
+    if verdict.steps > 1:
+        steps = f" after {verdict.steps} responses"
+    else:
+        steps = ""
     content += f"<p>finish: {text(verdict.finish)}{steps}</p>" if verdict.finish else ""
     label = html.escape(verdict.label)
     return f'<details class="verdict {label} {key}" id="v{number}"{is_open}><summary>{head}</summary>{content}</details>'
@@ -185,7 +193,10 @@ def _evidence(verdict: Verdict) -> Iterator[str]:
 def _differences(differences: tuple[Difference, ...]) -> Iterator[str]:
     rows = []
     for difference in differences:
-        place = f"{difference.tool}.{difference.path}" if difference.path else difference.tool
+        if difference.path:
+            place = f"{difference.tool}.{difference.path}"
+        else:
+            place = difference.tool
         values = f"<td>{code(difference.expected)}<td>{code(difference.actual)}"
         rows.append(f"<tr><td>{text(difference.kind.replace('_', ' '))}<td>{code(place)}{values}")
     if rows:

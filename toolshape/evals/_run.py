@@ -135,7 +135,10 @@ class Run:
             right += is_right
             in_every_trial[verdict.case] = in_every_trial.get(verdict.case, True) and is_right
         low, high = wilson(right, len(self.verdicts))
-        every = sum(in_every_trial.values()) / len(in_every_trial) if in_every_trial else 0.0
+        if in_every_trial:
+            every = sum(in_every_trial.values()) / len(in_every_trial)
+        else:
+            every = 0.0
         return Share(right, len(self.verdicts), low, high, every)
 
     def compare(self, other: "Run") -> Comparison:
@@ -435,4 +438,6 @@ def _replace_matchers(value: Any) -> Any:
         return {name: _replace_matchers(item) for name, item in value.items()}
     if isinstance(value, list):
         return [_replace_matchers(item) for item in value]
-    return value.says if isinstance(value, Matcher) else value
+    if isinstance(value, Matcher):
+        return value.says
+    return value

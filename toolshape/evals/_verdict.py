@@ -40,7 +40,10 @@ class Difference:
     actual: Any = None
 
     def __str__(self) -> str:  # noqa: PLR0911 - one line per kind
-        place = f"{self.tool}.{self.path}" if self.path else self.tool
+        if self.path:
+            place = f"{self.tool}.{self.path}"
+        else:
+            place = self.tool
         match self.kind:
             case "value":
                 return f"{place}: expected {self.expected!r}, got {self.actual!r}"
@@ -95,7 +98,9 @@ class Column(NamedTuple):
     model: str
 
     def __str__(self) -> str:
-        return f"{self.track} / {self.model}" if self.track else self.model
+        if self.track:
+            return f"{self.track} / {self.model}"
+        return self.model
 
 
 Numbered: TypeAlias = list[tuple[int, Verdict]]

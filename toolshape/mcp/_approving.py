@@ -81,7 +81,10 @@ async def request_approval(
 
 def _can_ask(context: ServerRequestContext[Any, Any]) -> bool:
     capabilities = context.session.client_capabilities
-    elicitation = None if capabilities is None else capabilities.elicitation
+    if capabilities is None:
+        elicitation = None
+    else:
+        elicitation = capabilities.elicitation
     if context.protocol_version not in MODERN_PROTOCOL_VERSIONS or elicitation is None:
         return False
     return elicitation.form is not None or elicitation.url is None
@@ -107,11 +110,10 @@ def decisions(params: CallToolRequestParams) -> Mapping[str, Decision]:
     """Map the id of the call in the approval request to the user's decision."""
     response: Any = (params.input_responses or {}).get(_QUESTION)
     [call] = json.loads(params.request_state or "")["calls"]
-    content = (
-        (response.content or {})
-        if isinstance(response, ElicitResult) and response.action == "accept"
-        else {}
-    )
+    if isinstance(response, ElicitResult) and response.action == "accept":
+        content = response.content or {}
+    else:
+        content = {}
     if content.get("approve") is True:
         return {call["id"]: True}
     why = content.get("why")

@@ -242,11 +242,10 @@ def _without_deep_tools(result: Any) -> Any:
 
 def _parse_message(error: Exception) -> JsonObject | None:
     """Return the message that the SDK could not read, or ``None`` if it is not JSON-RPC."""
-    faults = (
-        error.errors(include_url=False, include_context=False)
-        if isinstance(error, ValidationError)
-        else []
-    )
+    if isinstance(error, ValidationError):
+        faults = error.errors(include_url=False, include_context=False)
+    else:
+        faults = []
     for message in (fault["input"] for fault in faults):
         if isinstance(message, (str, bytes)):
             try:
@@ -261,7 +260,9 @@ def _parse_message(error: Exception) -> JsonObject | None:
 def _unwrap_group(error: BaseException) -> BaseException:
     """Unwrap an error from nested exception groups that hold only this error: task groups raise such groups."""
     nested: Any = getattr(error, "exceptions", ())
-    return _unwrap_group(nested[0]) if len(nested) == 1 else error
+    if len(nested) == 1:
+        return _unwrap_group(nested[0])
+    return error
 
 
 def _broken_error(name: str) -> ToolError:

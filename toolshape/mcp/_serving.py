@@ -194,7 +194,10 @@ def server(
     """
     _check(tools, inject, expires)
     tools.check()
-    secret = secrets.token_bytes(_SHORTEST_KEY) if key is None else _check_key(key)
+    if key is None:
+        secret = secrets.token_bytes(_SHORTEST_KEY)
+    else:
+        secret = _check_key(key)
     if ledger is not None:
         check_ledger(ledger, None)
     changes = Changes()
@@ -383,7 +386,9 @@ class _Serving:
         return answer  # type: ignore[no-any-return]  # the SDK also accepts the JSON of a result
 
     def _injected_values(self, context: ServerRequestContext[Any, Any]) -> Mapping[str, Any]:
-        return self._inject(context) if callable(self._inject) else self._inject
+        if callable(self._inject):
+            return self._inject(context)
+        return self._inject
 
     async def _run(
         self, context: ServerRequestContext[Any, Any], bound: Bound, plan: Plan

@@ -188,7 +188,10 @@ def _resolve(node: JsonSchema, root: JsonSchema) -> JsonSchema:
 def _arrays(node: JsonSchema, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]:
     prefix = [_values(inner, root, depth + 1) for inner in node.get("prefixItems", ())]
     least = node.get("minItems", 0)
-    most = min(node.get("maxItems", least + 3), least + 3) if depth < _DEEPEST else least
+    if depth < _DEEPEST:
+        most = min(node.get("maxItems", least + 3), least + 3)
+    else:
+        most = least
     if prefix:
         head = st.integers(min(least, len(prefix)), min(most, len(prefix))).flatmap(
             lambda n: st.tuples(*prefix[:n])
@@ -223,10 +226,10 @@ def _strings(node: JsonSchema, root: JsonSchema, depth: int) -> st.SearchStrateg
     limited = st.text(
         "abc1 é", min_size=node.get("minLength", 0), max_size=node.get("maxLength", 8)
     )
+    if "maxLength" in node:
+        return limited
     return (
         limited
-        if "maxLength" in node
-        else limited
         | plain.filter(lambda text: len(text) < _LONG)
         | st.sampled_from(["5", "null", "{}"])
     )
@@ -525,7 +528,10 @@ def check_output(provider: AnyProvider, output: Output[Any], *, examples: int = 
     """
     resolved, record = get(provider), record_of_output(output)
     form = resolved.output
-    rules = resolved.schema if form is None or form.schema is None else form.schema
+    if form is None or form.schema is None:
+        rules = resolved.schema
+    else:
+        rules = form.schema
     has_lenient = form is None or not form.is_always_strict
     forms: list[Strictness] = [False] if has_lenient else []
     if rules.strict is not None:
@@ -647,10 +653,14 @@ class _Laws:
         )
 
     def back(self, value: Any) -> Any:
-        return value if self.shown.lens.back is None else self.shown.lens.back(value)
+        if self.shown.lens.back is None:
+            return value
+        return self.shown.lens.back(value)
 
     def out(self, value: Any) -> Any:
-        return value if self.shown.lens.out is None else self.shown.lens.out(value)
+        if self.shown.lens.out is None:
+            return value
+        return self.shown.lens.out(value)
 
     def true(self, value: Any) -> None:
         error = next(self.admitted.iter_errors(value), None)
@@ -729,7 +739,9 @@ def _laws_of_tool(tool: Tool[..., Any], shown: WireTool) -> _Laws:
 
     def read(value: Any) -> Any:
         if record_of(tool).source.entry:
-            return {"fields": value, "extra": None} if admitted.is_valid(value) else None
+            if admitted.is_valid(value):
+                return {"fields": value, "extra": None}
+            return None
         try:
             model, _ = validate(json.dumps(value))
         except CallError:
@@ -759,7 +771,10 @@ def _paths(error: Any, schema: JsonSchema) -> Iterator[str]:
         step, *steps = steps
         if step in ("properties", "prefixItems") and steps:
             name, *steps = steps
-            added = f"[{name}]" if step == "prefixItems" else f".{name}"
+            if step == "prefixItems":
+                added = f"[{name}]"
+            else:
+                added = f".{name}"
             full, short, node = (
                 (full + added).lstrip("."),
                 (short + added).lstrip("."),

@@ -93,33 +93,35 @@ class _Drawn:
         return self.known[reference]
 
     def items(self, node: Node, depth: int) -> st.SearchStrategy[Any]:
-        inner = (
-            self.of(node["items_schema"], depth + 1) if "items_schema" in node else _SAMPLES["any"]
-        )
+        if "items_schema" in node:
+            inner = self.of(node["items_schema"], depth + 1)
+        else:
+            inner = _SAMPLES["any"]
         unique = node["type"] in ("set", "frozenset")
         size = 0 if depth > _DEEPEST else 2
         return st.lists(inner, max_size=size, unique_by=json.dumps if unique else None)
 
     def map(self, node: Node, depth: int) -> st.SearchStrategy[Any]:
-        keys = self.of(node["keys_schema"], depth + 1) if "keys_schema" in node else _SAMPLES["str"]
+        if "keys_schema" in node:
+            keys = self.of(node["keys_schema"], depth + 1)
+        else:
+            keys = _SAMPLES["str"]
         text_keys = keys.map(lambda key: key if isinstance(key, str) else json.dumps(key))
         odd_keys = st.sampled_from(
             ["1_0", "+1", " 1", "1.0", "nan", "true", "True", "20261231", "2026-01-02"]
         )
-        inner = (
-            self.of(node["values_schema"], depth + 1)
-            if "values_schema" in node
-            else _SAMPLES["any"]
-        )
+        if "values_schema" in node:
+            inner = self.of(node["values_schema"], depth + 1)
+        else:
+            inner = _SAMPLES["any"]
         return st.dictionaries(text_keys | odd_keys, inner, max_size=0 if depth > _DEEPEST else 2)
 
     def fields(self, node: Node, depth: int) -> st.SearchStrategy[Any]:
         field_schemas = node["fields"]
-        named_fields = (
-            list(field_schemas.items())
-            if isinstance(field_schemas, Mapping)
-            else [(field["name"], field) for field in field_schemas]
-        )
+        if isinstance(field_schemas, Mapping):
+            named_fields = list(field_schemas.items())
+        else:
+            named_fields = [(field["name"], field) for field in field_schemas]
         strategies = [self.field(name, field, depth) for name, field in named_fields]
         return st.tuples(*strategies).map(_merge)
 
@@ -138,7 +140,9 @@ class _Drawn:
         named_value = st.one_of(
             [inner.map(functools.partial(_nest, tuple(path))) for path in all_paths]
         )
-        return st.just({}) | named_value if is_left_out else named_value
+        if is_left_out:
+            return st.just({}) | named_value
+        return named_value
 
     def tuple(self, node: Node, depth: int) -> st.SearchStrategy[Any]:
         parts = [self.of(item, depth + 1) for item in node["items_schema"]]
@@ -174,8 +178,13 @@ class _Drawn:
 
 def _nest(path: tuple[Any, ...], value: Any) -> dict[str, Any]:
     for step in reversed(path):
-        value = {step: value} if isinstance(step, str) else [*[None] * step, value]
-    return value if isinstance(value, dict) else {}
+        if isinstance(step, str):
+            value = {step: value}
+        else:
+            value = [*[None] * step, value]
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def _merge(parts: tuple[dict[str, Any], ...]) -> dict[str, Any]:

@@ -52,7 +52,10 @@ class Change:
         return self.kind in _REGRESSIONS
 
     def __str__(self) -> str:
-        where = f"line {self.line}, {self.tool}" if self.tool else f"line {self.line}"
+        if self.tool:
+            where = f"line {self.line}, {self.tool}"
+        else:
+            where = f"line {self.line}"
         source = f" ({self.provider}{f', {self.model}' if self.model else ''})"
         return f"{where}{source}: {_sentence(self)}"
 
@@ -109,7 +112,10 @@ def compare_response(recorded: RecordedResponse, tools: Registry) -> Compared:
         ):  # an answer cannot be compared: the registry does not hold its output
             not_compared += 1
             continue
-        hidden = None if stages.resolved is None else _find_hidden(tools, stages.resolved, patterns)
+        if stages.resolved is None:
+            hidden = None
+        else:
+            hidden = _find_hidden(tools, stages.resolved, patterns)
         call_changes = _compare_call(recorded, position, stages, hidden)
         not_compared += call_changes is None
         changes += call_changes or ()
@@ -321,7 +327,9 @@ def _coercions(
 def _describe_refusal(now: Stages) -> str:
     """Describe why the replay rejects the call. If a validator crashed, leave out the reference to the log."""
     assert now.refused is not None  # noqa: S101 - only called for rejected calls
-    return now.refused.code if now.refused.reference else str(now.refused)
+    if now.refused.reference:
+        return now.refused.code
+    return str(now.refused)
 
 
 def _problems(now: Stages, own: Hidden | None) -> list[tuple[str, str]]:

@@ -161,16 +161,23 @@ def replace_hidden(arguments: JsonObject, hidden: Hidden) -> JsonObject:
             return replaced_members
         if isinstance(value, list):
             return [inner(item, (*place, number)) for number, item in enumerate(value)]
-        return _stand_in(value) if hidden.hides(place) else value
+        if hidden.hides(place):
+            return _stand_in(value)
+        return value
 
-    replaced: JsonObject = inner(arguments, ()) if hidden.is_needed else arguments
+    if hidden.is_needed:
+        replaced: JsonObject = inner(arguments, ())
+    else:
+        replaced = arguments
     return replaced
 
 
 def _stand_in(value: Any) -> Any:
     match value:
         case None | bool():
-            return None if value is None else False
+            if value is None:
+                return None
+            return False
         case int() | float():
             return type(value)(0)
         case str():
@@ -212,11 +219,9 @@ def known_path(path: str, hidden: Hidden) -> str:
     steps = location_of(path)
     is_known = all(hidden.knows(steps[: number + 1]) for number in range(len(steps)))
     is_known = is_known and hidden.secrets.visible(steps) == steps
-    return (
-        path
-        if is_known and not any(hidden.covers(steps[:number]) for number in range(1, len(steps)))
-        else ""
-    )
+    if is_known and not any(hidden.covers(steps[:number]) for number in range(1, len(steps))):
+        return path
+    return ""
 
 
 def digest_of(given: Any) -> JsonObject:

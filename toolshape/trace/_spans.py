@@ -82,11 +82,10 @@ def process_spans(
                     yield result
         except _LostError as error:
             breaks = 1 if done_count > finished else breaks + 1
-            progress = (
-                f"the last finished span ends at byte {spans[done_count - 1].end}"
-                if done_count
-                else "no span was finished"
-            )
+            if done_count:
+                progress = f"the last finished span ends at byte {spans[done_count - 1].end}"
+            else:
+                progress = "no span was finished"
             if isinstance(executor, Executor):
                 message = f"the executor broke ({progress}): pass a callable that makes executors"
                 raise UsageError(message) from error.__cause__

@@ -257,11 +257,10 @@ def make_ask(url: str, key: str, client: Any, seconds: float) -> Ask:
         except Exception as error:  # httpx raises many kinds of errors, and a server may cause any
             raise NoAnswerError(type(error).__name__) from error
         if response.status_code != 200:  # noqa: PLR2004 - an HTTP status
-            words = (
-                response.text
-                if response.status_code not in (401, 403)
-                else "the key is not accepted"
-            )
+            if response.status_code not in (401, 403):
+                words = response.text
+            else:
+                words = "the key is not accepted"
             raise NoAnswerError(
                 f"status {response.status_code}: {words.replace(key, '[key]') if key else words}"
             )

@@ -216,7 +216,10 @@ def _broken_rules(
 
 
 def _read_body(provider: Provider, body: JsonObject, model: str | None) -> RequestRead:
-    key = "model" if provider.histories is None else provider.histories.model_key
+    if provider.histories is None:
+        key = "model"
+    else:
+        key = provider.histories.model_key
     return server_of(provider).read_request({key: model or "probe", **copy_json(body)})
 
 

@@ -31,7 +31,9 @@ def without_closing(schema: Any) -> Any:
             for key, value in schema.items()
             if key != "additionalProperties"
         }
-    return [without_closing(value) for value in schema] if isinstance(schema, list) else schema
+    if isinstance(schema, list):
+        return [without_closing(value) for value in schema]
+    return schema
 
 
 def refused_schemas() -> Iterator[JsonSchema]:

@@ -96,7 +96,10 @@ def sender(
     """
     url = address.url.format(model=quote(model, safe=""))
     headers = {name: value.format(key=key) for name, value in address.headers.items()}
-    model_field = {} if "{model}" in address.url else {model_key: model}
+    if "{model}" in address.url:
+        model_field = {}
+    else:
+        model_field = {model_key: model}
 
     def send(body: JsonObject) -> Reply:
         try:
@@ -123,9 +126,17 @@ def _reply(status: int, text: str, key: str) -> Reply:
 
 
 def _words(body: Any) -> str:
-    error = body.get("error", body) if isinstance(body, dict) else body
-    message = error.get("message", error) if isinstance(error, dict) else error
-    return message if isinstance(message, str) else json.dumps(message)
+    if isinstance(body, dict):
+        error = body.get("error", body)
+    else:
+        error = body
+    if isinstance(error, dict):
+        message = error.get("message", error)
+    else:
+        message = error
+    if isinstance(message, str):
+        return message
+    return json.dumps(message)
 
 
 def select_probes(probes: Iterable[Probe], kinds: Iterable[str], most: int | None) -> list[Probe]:
@@ -172,7 +183,10 @@ def findings(
         if key not in twins:
             twins[key] = send(probe.accepted)
         twin = twins[key]
-        reply = send(probe.refused) if _is_accepted(twin) is True else twin
+        if _is_accepted(twin) is True:
+            reply = send(probe.refused)
+        else:
+            reply = twin
         yield Finding(provider.name, model, probe.rule, *_judge(twin, reply), _now())
 
 
@@ -182,7 +196,9 @@ def _is_accepted(reply: Reply) -> bool | None:
         return None
     if 200 <= reply.status < 300:  # noqa: PLR2004 - HTTP's
         return True
-    return False if reply.status in _REFUSED else None
+    if reply.status in _REFUSED:
+        return False
+    return None
 
 
 def _judge(twin: Reply, reply: Reply) -> tuple[Outcome, str]:
@@ -190,11 +206,14 @@ def _judge(twin: Reply, reply: Reply) -> tuple[Outcome, str]:
     if is_twin_accepted is False:
         return "refuted", f"the twin was refused: {twin.words}"
     if is_twin_accepted is None or is_probe_accepted is None:
-        status = "" if reply.status is None else f"status {reply.status}: "
+        if reply.status is None:
+            status = ""
+        else:
+            status = f"status {reply.status}: "
         return "unknown", f"{status}{reply.words}"
-    return (
-        ("refuted", "the probe was accepted") if is_probe_accepted else ("confirmed", reply.words)
-    )
+    if is_probe_accepted:
+        return ("refuted", "the probe was accepted")
+    return ("confirmed", reply.words)
 
 
 def _now() -> str:

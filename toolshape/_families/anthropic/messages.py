@@ -57,16 +57,25 @@ def read(item: JsonObject, path: str) -> Message:
         )
     content = item.get("content")
     if isinstance(content, str):
-        parts: list[MessagePart] = [TextPart(text=content, path="content")] if content else []
+        if content:
+            parts: list[MessagePart] = [TextPart(text=content, path="content")]
+        else:
+            parts = []
     else:
         parts = [
             _read_block(block, f"content[{at}]") for at, block in enumerate(content_list(content))
         ]
-    role: Any = item.get("role") if item.get("role") in ("assistant", "system") else "user"
+    if item.get("role") in ("assistant", "system"):
+        role: Any = item.get("role")
+    else:
+        role = "user"
     if parts and role == "user" and all(isinstance(part, ToolResultPart) for part in parts):
         role = "tool"
     # The message of a response has fields that a request does not accept.
-    raw = {"role": item["role"], "content": content} if item.get("type") == "message" else item
+    if item.get("type") == "message":
+        raw = {"role": item["role"], "content": content}
+    else:
+        raw = item
     return Message(role=role, parts=tuple(parts), raw=raw, path=path)
 
 
@@ -85,11 +94,9 @@ def _read_block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one re
     if inner_text := _document_text(block, kind):
         return TextPart(text=inner_text, raw=block, path=path)
     media = _read_media(block)
-    return (
-        ProviderPart(kind=kind, raw=block, path=path)
-        if media is None
-        else MediaPart(media=media, raw=block, path=path)
-    )
+    if media is None:
+        return ProviderPart(kind=kind, raw=block, path=path)
+    return MediaPart(media=media, raw=block, path=path)
 
 
 def _document_text(block: JsonObject, kind: str) -> str:
@@ -118,20 +125,19 @@ def _read_media(block: JsonObject) -> Image | File | None:
     )
     is_image, url = block["type"] == "image", source.get("url")
     if isinstance(url, str):
-        return (
-            Image(url=url)
-            if is_image
-            else File(url=url, name=str(block.get("title") or file_name_in_url(url) or "file"))
-        )
+        if is_image:
+            return Image(url=url)
+        return File(url=url, name=str(block.get("title") or file_name_in_url(url) or "file"))
     try:
-        data = (
-            str(source["data"]).encode()
-            if source.get("type") == "text"
-            else decode_base64(source["data"])
-        )
+        if source.get("type") == "text":
+            data = str(source["data"]).encode()
+        else:
+            data = decode_base64(source["data"])
     except (KeyError, ValueError):
         return None
-    return Image(data, media_type) if is_image else File(data, media_type, name)
+    if is_image:
+        return Image(data, media_type)
+    return File(data, media_type, name)
 
 
 def _read_result(block: JsonObject, path: str) -> ToolResultPart:
@@ -243,7 +249,9 @@ def _own_call(part: ProviderPart) -> tuple[str | None, str | None]:
     call_id = member(part.raw, "id" if is_call else "tool_use_id")
     if not isinstance(call_id, str) or part.kind == "mcp_tool_result":
         return None, None
-    return (call_id, None) if is_call else (None, call_id)
+    if is_call:
+        return (call_id, None)
+    return (None, call_id)
 
 
 def _without_blank(block: JsonObject) -> JsonObject:
@@ -256,7 +264,9 @@ def _without_blank(block: JsonObject) -> JsonObject:
         for inner in content
         if not isinstance(text := member(inner, "text"), str) or text.strip()
     ]
-    return block if len(kept) == len(content) else {**block, "content": kept}
+    if len(kept) == len(content):
+        return block
+    return {**block, "content": kept}
 
 
 HISTORIES = Histories(
@@ -344,7 +354,9 @@ def read_call(block: Any) -> WireCall:
 def with_object_arguments(block: JsonObject) -> JsonObject:
     """Return a block that a request accepts. Arguments that were cut off are text, so wrap this text in an object."""
     text = block.get("input")
-    return {**block, "input": {"INVALID_JSON": text}} if isinstance(text, str) else block
+    if isinstance(text, str):
+        return {**block, "input": {"INVALID_JSON": text}}
+    return block
 
 
 def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:

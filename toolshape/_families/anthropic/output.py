@@ -18,11 +18,9 @@ def keywords(output: OutputSchema) -> JsonObject:
 
 def sent(body: JsonObject) -> SentOutput | None:
     form = as_object(as_object(body.get("output_config")).get("format"))
-    return (
-        SentOutput("output_config.format.schema", form.get("schema"))
-        if form.get("type") == "json_schema"
-        else None
-    )
+    if form.get("type") == "json_schema":
+        return SentOutput("output_config.format.schema", form.get("schema"))
+    return None
 
 
 OUTPUT = OutputForm(

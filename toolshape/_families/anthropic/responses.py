@@ -36,8 +36,12 @@ def as_message(body: Any) -> Any:
         is_history = member(body, "role") == "assistant" and any(
             member(block, "type") == "tool_use" for block in content
         )
-        return body if member(body, "type") == "message" or is_history else None
-    return {"content": [body]} if member(body, "type") == "tool_use" else None
+        if member(body, "type") == "message" or is_history:
+            return body
+        return None
+    if member(body, "type") == "tool_use":
+        return {"content": [body]}
+    return None
 
 
 def recognises(body: Any) -> bool:
@@ -85,7 +89,10 @@ def _read_any(body: Any) -> Reading | None:
         lambda block: block.get("type") == "tool_use",
         lambda block, call_id: {**block, "id": call_id},
     )
-    assistant = [{"role": "assistant", "content": sent_blocks}] if content else []
+    if content:
+        assistant = [{"role": "assistant", "content": sent_blocks}]
+    else:
+        assistant = []
     ends_in_call = bool(content) and member(content[-1], "type") == "tool_use"
     return Reading(assistant, calls, member(body, "stop_reason"), ends_in_call=ends_in_call)
 
@@ -210,7 +217,10 @@ def ending(body: JsonObject) -> Ending:
         ]
         if not warnings and "tool_use" not in kinds:
             warnings.append(unread("the call that the stop reason tool_use speaks of"))
-    error = error_words(body.get("error")) if reason == "error" else None
+    if reason == "error":
+        error = error_words(body.get("error"))
+    else:
+        error = None
     return Ending(error, warnings=tuple(warnings))
 
 

@@ -56,16 +56,16 @@ STRICT = (
 
 def few_items(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001 - the signature of a check
     """Check that ``minItems`` is missing, 0 or 1."""
-    return None if node.get("minItems", 0) in (0, 1) else "minItems must be 0 or 1"
+    if node.get("minItems", 0) in (0, 1):
+        return None
+    return "minItems must be 0 or 1"
 
 
 def simple_pattern(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
     """Check that a pattern has no lookaround, back reference, word boundary or large repetition."""
-    return (
-        "the pattern is too complex"
-        if _COMPLEX_PATTERN.search(str(node.get("pattern", "")))
-        else None
-    )
+    if _COMPLEX_PATTERN.search(str(node.get("pattern", ""))):
+        return "the pattern is too complex"
+    return None
 
 
 # n8n#30590 and claude-code#79418: the server checks only the property keys of the root.

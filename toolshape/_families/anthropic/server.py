@@ -72,7 +72,10 @@ def read_request(body: JsonObject) -> RequestRead:
         if isinstance(entry, dict) and entry.get("type") in (None, "custom")
     ]
     choice = as_object(body.get("tool_choice"))
-    names = strings_in([choice.get("name")]) if choice.get("type") == "tool" else ()
+    if choice.get("type") == "tool":
+        names = strings_in([choice.get("name")])
+    else:
+        names = ()
     parallel = choice.get("disable_parallel_tool_use")
     return RequestRead(
         body=body,
@@ -102,9 +105,15 @@ def _thinks(request: RequestRead) -> bool:
 
 def respond(said: Completion) -> JsonObject:
     """Write a message. If arguments are not an object, a stream holds their text, but a whole message holds ``{}``."""
-    content: list[JsonObject] = [{"type": "text", "text": said.text}] if said.text else []
+    if said.text:
+        content: list[JsonObject] = [{"type": "text", "text": said.text}]
+    else:
+        content = []
     for call in said.calls:
-        arguments = call.arguments if said.is_streamed or isinstance(call.arguments, dict) else {}
+        if said.is_streamed or isinstance(call.arguments, dict):
+            arguments = call.arguments
+        else:
+            arguments = {}
         content.append(write_call(call.id, call.wire_name, arguments))
     input_tokens, output_tokens = said.usage or (1, 1)
     return {

@@ -58,7 +58,10 @@ def read(item: JsonObject, path: str) -> Message:
         _read_block(block, f"content[{at}]")
         for at, block in enumerate(content_list(item.get("content")))
     ]
-    role: Any = "assistant" if item.get("role") == "assistant" else "user"
+    if item.get("role") == "assistant":
+        role: Any = "assistant"
+    else:
+        role = "user"
     if parts and role == "user" and all(isinstance(part, ToolResultPart) for part in parts):
         role = "tool"
     return Message(role=role, parts=tuple(parts), raw=item, path=path)
@@ -103,7 +106,9 @@ def _block_text(block: JsonObject) -> str:
         return "".join(str(inner.get("text", "")) for inner in content if isinstance(inner, dict))
     if "guardContent" in members:
         text = members["guardContent"].get("text")
-        return str(text.get("text", "")) if isinstance(text, dict) else ""
+        if isinstance(text, dict):
+            return str(text.get("text", ""))
+        return ""
     if "searchResult" in members:
         return search_result_text(members["searchResult"])
     document = members.get("document", {})
@@ -178,7 +183,10 @@ def _read_result(result: JsonObject, block: JsonObject, path: str) -> ToolResult
     if any(not inner.keys() & {"text", "json"} for inner in content):
         parts = as_result_parts(_read_block(inner, "") for inner in content)
         texts = [as_text(parts)]
-    code = "tool_error" if result.get("status") == "error" else None
+    if result.get("status") == "error":
+        code = "tool_error"
+    else:
+        code = None
     is_text = None if len(content) != 1 else "text" in content[0]
     fields: JsonObject = {
         "code": code,
@@ -260,7 +268,9 @@ def _write_system(messages: Sequence[Message]) -> JsonObject:
 def with_id(raw: JsonObject, call_id: str | None) -> JsonObject | None:
     """Return the block of a call or result with a different id."""
     key = next((key for key in ("toolUse", "toolResult") if isinstance(raw.get(key), dict)), None)
-    return None if key is None else {**raw, key: with_id_at(raw[key], "toolUseId", call_id)}
+    if key is None:
+        return None
+    return {**raw, key: with_id_at(raw[key], "toolUseId", call_id)}
 
 
 def _without_blank(block: JsonObject) -> JsonObject:
@@ -269,7 +279,10 @@ def _without_blank(block: JsonObject) -> JsonObject:
     Source: NousResearch/hermes-agent#55093, 2026-06.
     """
     result = block.get("toolResult")
-    content = result.get("content") if isinstance(result, dict) else None
+    if isinstance(result, dict):
+        content = result.get("content")
+    else:
+        content = None
     if not isinstance(result, dict) or not isinstance(content, list):
         return block
     kept = [inner for inner in content if member(inner, "text") != ""]
@@ -385,7 +398,10 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
         if text and text[0] != "{" and not is_error and not result.parts:
             content.append({"toolResult": {"toolUseId": call_id, "content": [{"text": text}]}})
         else:
-            value = result_json(result) if text[:1] == "{" else None
+            if text[:1] == "{":
+                value = result_json(result)
+            else:
+                value = None
             content.append(write_result(call_id, text, value, result.parts, is_error=is_error))
     return [{"role": "user", "content": content}]
 

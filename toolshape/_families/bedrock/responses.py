@@ -137,7 +137,9 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
 def _stop_reason(event: JsonObject) -> Any:
     if event.get("messageStop"):
         return event["messageStop"].get("stopReason")
-    return "error" if any(name.endswith("Exception") for name in event) else None
+    if any(name.endswith("Exception") for name in event):
+        return "error"
+    return None
 
 
 def _join(block: JsonObject, delta: JsonObject) -> None:
@@ -197,7 +199,10 @@ def ending(body: JsonObject) -> Ending:
     )
     if reason in ("malformed_tool_use", "malformed_model_output"):
         return Ending(warnings=(malformed(reason), *warnings))
-    error = error_words(body.get("error")) if reason == "error" else None
+    if reason == "error":
+        error = error_words(body.get("error"))
+    else:
+        error = None
     return Ending(error, warnings=warnings)
 
 

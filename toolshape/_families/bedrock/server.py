@@ -113,7 +113,10 @@ def _thinks(request: RequestRead) -> bool:
 def respond(said: Completion) -> JsonObject:
     """Write a response, and leave out calls whose arguments are not objects."""
     calls, is_malformed = sent_calls(said)
-    content: list[JsonObject] = [{"text": said.text}] if said.text else []
+    if said.text:
+        content: list[JsonObject] = [{"text": said.text}]
+    else:
+        content = []
     content += [write_call(call.id, call.wire_name, call.arguments) for call in calls]
     input_tokens, output_tokens = said.usage or (1, 1)
     return {

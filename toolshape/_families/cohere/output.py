@@ -13,7 +13,9 @@ def keywords(output: OutputSchema) -> JsonObject:
 
 def sent(body: JsonObject) -> SentOutput | None:
     schema = as_object(body.get("response_format")).get("json_schema")
-    return None if schema is None else SentOutput("response_format.json_schema", schema)
+    if schema is None:
+        return None
+    return SentOutput("response_format.json_schema", schema)
 
 
 OUTPUT = OutputForm(

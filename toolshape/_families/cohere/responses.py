@@ -28,12 +28,13 @@ def as_response(body: Any) -> Any:
     is_ended = member(body, "finish_reason") is not None and member(body, "choices") is None
     if is_ended and member(message, "role") == "assistant":
         return body
-    response = None if is_ended else openai_bodies.as_completion(body)
-    return (
-        None
-        if response is None or response is body
-        else {"message": response["choices"][0]["message"]}
-    )
+    if is_ended:
+        response = None
+    else:
+        response = openai_bodies.as_completion(body)
+    if response is None or response is body:
+        return None
+    return {"message": response["choices"][0]["message"]}
 
 
 def recognises(body: Any) -> bool:
@@ -133,14 +134,13 @@ def text_delta(event: JsonObject) -> TextDelta:
     piece = (event.get("delta") or {}).get("message") or {}
     if event.get("type") == "tool-plan-delta":
         return TextDelta(thinking=piece.get("tool_plan") or "")
-    content = (
-        piece.get("content") if event.get("type") in ("content-start", "content-delta") else None
-    )
-    return (
-        TextDelta(content.get("text") or "", content.get("thinking") or "")
-        if isinstance(content, dict)
-        else NO_TEXT
-    )
+    if event.get("type") in ("content-start", "content-delta"):
+        content = piece.get("content")
+    else:
+        content = None
+    if isinstance(content, dict):
+        return TextDelta(content.get("text") or "", content.get("thinking") or "")
+    return NO_TEXT
 
 
 FINISHES: Mapping[str, Finish] = {

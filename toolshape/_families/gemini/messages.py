@@ -60,9 +60,10 @@ def read(item: JsonObject, path: str) -> Message:
     raw_parts = item.get("parts")
     if raw_parts is None and item.get("content") is not None:
         raise ValueError("a Gemini message has 'parts', not 'content'")
-    entries = (
-        [raw_parts] if isinstance(raw_parts, (dict, str)) else content_list(raw_parts, "parts")
-    )
+    if isinstance(raw_parts, (dict, str)):
+        entries = [raw_parts]
+    else:
+        entries = content_list(raw_parts, "parts")
     parts = [_read_part(entry, f"parts[{at}]") for at, entry in enumerate(entries)]
     role: Any = {"model": "assistant", "assistant": "assistant", "system": "system"}.get(
         str(item.get("role")), "user"
@@ -107,12 +108,16 @@ def _read_media(part: JsonObject) -> Image | File | None:
     )
     is_image, name = media_type.startswith("image/"), str(display_name or "file")
     if isinstance(url, str):
-        return Image(b"", media_type, url) if is_image else File(b"", media_type, name, url)
+        if is_image:
+            return Image(b"", media_type, url)
+        return File(b"", media_type, name, url)
     try:
         content = decode_base64(source["data"])
     except (KeyError, ValueError):
         return None
-    return Image(content, media_type) if is_image else File(content, media_type, name)
+    if is_image:
+        return Image(content, media_type)
+    return File(content, media_type, name)
 
 
 def _read_result(response: JsonObject, part: JsonObject, path: str) -> ToolResultPart:
@@ -125,7 +130,10 @@ def _read_result(response: JsonObject, part: JsonObject, path: str) -> ToolResul
     is_text = isinstance(value, str)
     text = ""
     if value is not None:
-        text = value if isinstance(value, str) else write_json(value)
+        if isinstance(value, str):
+            text = value
+        else:
+            text = write_json(value)
     inner_parts = [_read_part(inner, "") for inner in response.get("parts") or ()]
     media: list[Part] = [inner.media for inner in inner_parts if isinstance(inner, MediaPart)]
     parts: tuple[Part, ...] = ()
@@ -153,7 +161,10 @@ def write_call_part(call: ToolCallPart) -> JsonObject:
 
 
 def _write_unsigned(call: ToolCallPart) -> JsonObject:
-    part: JsonObject = call.raw if isinstance(call.raw, dict) else write_call_part(call)
+    if isinstance(call.raw, dict):
+        part: JsonObject = call.raw
+    else:
+        part = write_call_part(call)
     return {**part, "thoughtSignature": SKIPPED_SIGNATURE}
 
 
@@ -214,7 +225,9 @@ _LINKED = ("functionCall", "function_call", "functionResponse", "function_respon
 def with_id(raw: JsonObject, call_id: str | None) -> JsonObject | None:
     """Return the part of a call or function response with a different id."""
     key = next((key for key in _LINKED if isinstance(raw.get(key), dict)), None)
-    return None if key is None else {**raw, key: with_id_at(raw[key], "id", call_id)}
+    if key is None:
+        return None
+    return {**raw, key: with_id_at(raw[key], "id", call_id)}
 
 
 HISTORIES = Histories(
@@ -316,9 +329,15 @@ def _write_own_result(result: Result) -> JsonObject:
     call, is_error, raw = result.call, result.error is not None, result.call.raw
     is_plain = not (is_error or result.parts) and type(raw) is dict and "functionCall" in raw
     if is_plain and "id" not in raw["functionCall"] and '"$ref"' not in result.text:
-        output = result.text if result.is_text else result_json(result)
+        if result.is_text:
+            output = result.text
+        else:
+            output = result_json(result)
         return {"functionResponse": {"name": call.wire_name, "response": {"output": output}}}
-    output = result.text if _is_sent_as_text(result.text, is_error) else result_json(result)
+    if _is_sent_as_text(result.text, is_error):
+        output = result.text
+    else:
+        output = result_json(result)
     return write_result(
         call.id if _has_own_id(call.raw) else "",
         call.wire_name,
@@ -329,9 +348,15 @@ def _write_own_result(result: Result) -> JsonObject:
 
 
 def write_result_part(part: ToolResultPart) -> JsonObject:
-    has_id = part.has_id if part.call_raw is None else _has_own_id(part.call_raw)
+    if part.call_raw is None:
+        has_id = part.has_id
+    else:
+        has_id = _has_own_id(part.call_raw)
     text, is_error = result_text(part), part.code is not None
-    output = text if _is_sent_as_text(text, is_error) else stored_json(part)
+    if _is_sent_as_text(text, is_error):
+        output = text
+    else:
+        output = stored_json(part)
     return write_result(
         part.id if has_id else "", part.wire_name, output, part.parts, is_error=is_error
     )

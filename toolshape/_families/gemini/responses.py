@@ -87,15 +87,17 @@ def _read_any(body: Any) -> Reading | None:
     if not candidates:
         raise ResponseError("the response has no candidates", body=body)
     content = member(candidates[0], "content")
-    parts = (member(content, "parts") or ()) if content is not None else ()
+    if content is not None:
+        parts = member(content, "parts") or ()
+    else:
+        parts = ()
     calls = [read_call(part) for part in parts if function_call(part) is not None]
     finish = member(candidates[0], "finishReason") or member(candidates[0], "finish_reason")
     # Parallel calls must be sent back in one message, because only the first part has the signature (js-genai#1275).
-    assistant: list[JsonObject] = (
-        [{**to_plain_json(content), "role": "model"}]
-        if content is not None and member(content, "parts")
-        else []
-    )
+    if content is not None and member(content, "parts"):
+        assistant: list[JsonObject] = [{**to_plain_json(content), "role": "model"}]
+    else:
+        assistant = []
     if any(
         call.id != "" and not is_plain_id(call.id) for call in calls
     ):  # a missing id stays missing
@@ -123,7 +125,10 @@ def _continues(part: Any) -> bool:
 
 
 def _with_id(part: JsonObject, call_id: str) -> JsonObject:
-    key = "functionCall" if "functionCall" in part else "function_call"
+    if "functionCall" in part:
+        key = "functionCall"
+    else:
+        key = "function_call"
     return {**part, key: {**part[key], "id": call_id}}
 
 
@@ -225,7 +230,10 @@ def _put_at_path(arguments: JsonObject, piece: JsonObject) -> None:
     for step, next_step in zip(steps, [*steps[1:], None], strict=True):
         if isinstance(step, int):
             make_room(container, step, lambda: None)
-        existing = container[step] if isinstance(step, int) else container.get(step)
+        if isinstance(step, int):
+            existing = container[step]
+        else:
+            existing = container.get(step)
         if next_step is None and isinstance(existing, str) and isinstance(value, str):
             existing = None  # while a variable refers to the string, append_text would copy it
             append_text(container, step, value)
@@ -233,7 +241,10 @@ def _put_at_path(arguments: JsonObject, piece: JsonObject) -> None:
             container[step] = value
         else:
             if existing is None:
-                existing = [] if isinstance(next_step, int) else {}
+                if isinstance(next_step, int):
+                    existing = []
+                else:
+                    existing = {}
             container[step] = container = existing
 
 
@@ -276,7 +287,10 @@ def ending(body: JsonObject) -> Ending:
     ]
     if others:
         warnings += (other_choice(len(others)),)
-    error = error_words(body.get("error"), words) if reason == "ERROR" else None
+    if reason == "ERROR":
+        error = error_words(body.get("error"), words)
+    else:
+        error = None
     return Ending(error, warnings=warnings)
 
 

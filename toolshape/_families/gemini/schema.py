@@ -114,11 +114,9 @@ OPENAPI = (
 
 def upper_case_types(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - the signature of a rule
     """Write types in upper case, as in the protocol buffer; the SDK writes them the same way."""
-    return (
-        Change(node={**node, "type": node["type"].upper()})
-        if isinstance(node.get("type"), str)
-        else None
-    )
+    if isinstance(node.get("type"), str):
+        return Change(node={**node, "type": node["type"].upper()})
+    return None
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - strict is a mode of the request

@@ -132,11 +132,17 @@ def respond(said: Completion) -> JsonObject:
     Calls whose arguments are not objects are left out.
     """
     calls, is_malformed = sent_calls(said)
-    parts: list[JsonObject] = [{"text": said.text}] if said.text else []
+    if said.text:
+        parts: list[JsonObject] = [{"text": said.text}]
+    else:
+        parts = []
     for at, call in enumerate(calls):
         part = write_call(call.id, call.wire_name, call.arguments)
         parts.append(part | {"thoughtSignature": _signature(call.id)} if at == 0 else part)
-    finish = "MALFORMED_FUNCTION_CALL" if is_malformed else _FINISHES[said.finish]
+    if is_malformed:
+        finish = "MALFORMED_FUNCTION_CALL"
+    else:
+        finish = _FINISHES[said.finish]
     candidate: JsonObject = {
         "content": {"parts": parts, "role": "model"},
         "finishReason": finish,
@@ -277,7 +283,9 @@ def body_of(keywords: JsonObject) -> JsonObject:
     body = {key: value for key, value in keywords.items() if key != "config"}
     body |= {key: value for key, value in config.items() if key in REQUEST_FIELDS}
     generation_config = {key: value for key, value in config.items() if key not in REQUEST_FIELDS}
-    return {**body, "generationConfig": generation_config} if generation_config else body
+    if generation_config:
+        return {**body, "generationConfig": generation_config}
+    return body
 
 
 SERVER = Server(

@@ -48,7 +48,10 @@ def read(item: JsonObject, path: str) -> Message:
     role: Any = "assistant"
     if kind in ("user_input", "model_output"):
         content = item.get("content")
-        entries = content if isinstance(content, list) else [content]
+        if isinstance(content, list):
+            entries = content
+        else:
+            entries = [content]
         if content is None:
             entries = []
         parts = tuple(_read_piece(entry, f"content[{at}]") for at, entry in enumerate(entries))
@@ -108,12 +111,18 @@ def _read_result(item: JsonObject) -> ToolResultPart:
     is_text = isinstance(result, str)
     text = ""
     if result is not None:
-        text = result if isinstance(result, str) else write_json(result)
+        if isinstance(result, str):
+            text = result
+        else:
+            text = write_json(result)
     if isinstance(result, list):
         inner_parts = [_read_piece(entry, "") for entry in result]
         is_text = len(inner_parts) == 1 and isinstance(inner_parts[0], TextPart)
         parts = () if is_text else as_result_parts(inner_parts)
-        text = join_text(inner_parts, "tool") if is_text else as_text(parts)
+        if is_text:
+            text = join_text(inner_parts, "tool")
+        else:
+            text = as_text(parts)
     code = "tool_error" if item.get("is_error") else None
     return result_part(
         item.get("call_id"),
@@ -139,7 +148,10 @@ def write(message: Message) -> list[WireMessage]:
     """Write steps in the order of the parts; adjacent pieces of content share a step."""
     steps: list[WireMessage] = []
     contents: list[JsonObject] = []
-    kind = "model_output" if message.role == "assistant" else "user_input"
+    if message.role == "assistant":
+        kind = "model_output"
+    else:
+        kind = "user_input"
     for part in message.parts:
         if isinstance(part, (TextPart, MediaPart)) or (
             isinstance(part, ProviderPart) and part.path.startswith("content")
@@ -158,11 +170,9 @@ def write(message: Message) -> list[WireMessage]:
 
 
 def _write_part(part: MessagePart) -> JsonObject:
-    return (
-        write_piece(part.media)
-        if isinstance(part, MediaPart)
-        else {"type": "text", "text": getattr(part, "text", "")}
-    )
+    if isinstance(part, MediaPart):
+        return write_piece(part.media)
+    return {"type": "text", "text": getattr(part, "text", "")}
 
 
 def write_piece(part: Part) -> JsonObject:
@@ -171,7 +181,10 @@ def write_piece(part: Part) -> JsonObject:
         return {"type": "text", "text": part.text}
     part = by_media_type(part)
     kind = kind_of(part)
-    location = {"uri": part.url} if part.url else {"data": encoded(part)}
+    if part.url:
+        location = {"uri": part.url}
+    else:
+        location = {"data": encoded(part)}
     return {
         "type": "document" if kind == "file" else kind,
         "mime_type": part.media_type,
@@ -234,7 +247,9 @@ def read_call(step: Any) -> WireCall:
 def with_object_arguments(step: JsonObject) -> JsonObject:
     """Return a step that a request accepts. Arguments that were cut off are text, so wrap this text in an object."""
     text = step.get("arguments")
-    return {**step, "arguments": {"INVALID_JSON": text}} if isinstance(text, str) else step
+    if isinstance(text, str):
+        return {**step, "arguments": {"INVALID_JSON": text}}
+    return step
 
 
 def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:

@@ -31,7 +31,9 @@ def answer(assistant: Sequence[WireMessage]) -> AnswerText:
 
 def sent(body: JsonObject) -> SentOutput | None:
     schema = as_object(body.get("response_format")).get("schema")
-    return None if schema is None else SentOutput("response_format.schema", schema)
+    if schema is None:
+        return None
+    return SentOutput("response_format.schema", schema)
 
 
 OUTPUT = OutputForm(

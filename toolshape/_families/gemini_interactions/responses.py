@@ -31,7 +31,9 @@ def as_interaction(body: Any) -> Any:
         member(step, "type") == "function_call" and member(step, "call_id") is None
         for step in steps
     )
-    return {"steps": steps} if is_call else None
+    if is_call:
+        return {"steps": steps}
+    return None
 
 
 def recognises(body: Any) -> bool:
@@ -114,13 +116,21 @@ def text_delta(event: JsonObject) -> TextDelta:
             "".join(map(_block_text, blocks)) if is_output else "",
             "".join(map(_block_text, summaries)),
         )
-    delta = (event.get("delta") or {}) if kind == "step.delta" else {}
-    thinking = _block_text(delta.get("content")) if delta.get("type") == "thought_summary" else ""
+    if kind == "step.delta":
+        delta = event.get("delta") or {}
+    else:
+        delta = {}
+    if delta.get("type") == "thought_summary":
+        thinking = _block_text(delta.get("content"))
+    else:
+        thinking = ""
     return TextDelta(delta.get("text") or "", thinking)
 
 
 def _block_text(block: Any) -> str:
-    return str(block.get("text") or "") if isinstance(block, dict) else ""
+    if isinstance(block, dict):
+        return str(block.get("text") or "")
+    return ""
 
 
 FINISHES: Mapping[str, Finish] = {

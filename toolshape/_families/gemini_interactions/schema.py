@@ -29,8 +29,6 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
         tool_choice = CHOICES[choice.mode]
     if choice.is_strict and tool_choice in (None, "auto"):
         tool_choice = "validated"
-    return (
-        {"tools": tools}
-        if tool_choice is None
-        else {"tools": tools, "generation_config": {"tool_choice": tool_choice}}
-    )
+    if tool_choice is None:
+        return {"tools": tools}
+    return {"tools": tools, "generation_config": {"tool_choice": tool_choice}}

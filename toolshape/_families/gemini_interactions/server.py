@@ -56,9 +56,15 @@ def read_request(body: JsonObject) -> RequestRead:
     mode: ChoiceMode | None = "auto"
     if choice != "validated":
         mode = mode_for_word(CHOICES, allowed.get("mode") if allowed else choice)
-    names = strings_in(as_list(allowed.get("tools"))) if mode == "required" else ()
+    if mode == "required":
+        names = strings_in(as_list(allowed.get("tools")))
+    else:
+        names = ()
     steps = body.get("input")
-    raw_steps: list[Any] = [steps] if isinstance(steps, dict) else as_list(steps)
+    if isinstance(steps, dict):
+        raw_steps: list[Any] = [steps]
+    else:
+        raw_steps = as_list(steps)
     if isinstance(steps, str):
         raw_steps = [{"type": "user_input", "content": [{"type": "text", "text": steps}]}]
     return RequestRead(
@@ -114,7 +120,10 @@ def unfold(body: JsonObject) -> Iterator[JsonObject]:
         bare_step: JsonObject = {
             key: value for key, value in step.items() if key not in _IN_PIECES or not deltas
         }
-        empty_arguments: JsonObject = {"arguments": {}} if deltas and "arguments" in step else {}
+        if deltas and "arguments" in step:
+            empty_arguments: JsonObject = {"arguments": {}}
+        else:
+            empty_arguments = {}
         yield {"event_type": "step.start", "index": index, "step": {**bare_step, **empty_arguments}}
         for delta in deltas:
             yield {"event_type": "step.delta", "index": index, "delta": delta}

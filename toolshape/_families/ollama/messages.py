@@ -40,7 +40,10 @@ def read(item: JsonObject, path: str) -> Message:
         if isinstance(part, ToolResultPart):
             text = content_as_text(item.get("content"))
             media = [image.media for image in _read_images(images) if isinstance(image, MediaPart)]
-            parts_with_images = (Text(text), *media) if media else ()
+            if media:
+                parts_with_images = (Text(text), *media)
+            else:
+                parts_with_images = ()
             part = ToolResultPart(  # noqa: PLW2901 - the same part, with its images
                 id=part.id,
                 wire_name=part.wire_name,
@@ -58,9 +61,15 @@ def read(item: JsonObject, path: str) -> Message:
 def _read_images(images: Any) -> list[MessagePart]:
     """Read images from base64. A path stays as it is, because only the client can read it."""
     parts: list[MessagePart] = []
-    entries: list[Any] = images if isinstance(images, list) else []
+    if isinstance(images, list):
+        entries: list[Any] = images
+    else:
+        entries = []
     for at, image in enumerate(entries):
-        data = image.get("value") if isinstance(image, dict) else image
+        if isinstance(image, dict):
+            data = image.get("value")
+        else:
+            data = image
         try:
             content = decode_base64(data)
             media = Image(content, _image_type(content))
@@ -190,4 +199,6 @@ def _with_images(message: WireMessage, parts: Sequence[Part]) -> WireMessage:
     """Return the message for a result, with the images from the result."""
     media = [by_media_type(part) for part in parts if not isinstance(part, Text)]
     images = [encoded(part) for part in media if isinstance(part, Image) and part.data]
-    return {**message, "images": images} if images else message
+    if images:
+        return {**message, "images": images}
+    return message

@@ -18,7 +18,9 @@ def keywords(output: OutputSchema) -> JsonObject:
 def sent(body: JsonObject) -> SentOutput | None:
     """Read the schema. The string ``json`` asks for any JSON, so it is not a schema."""
     schema = body.get("format")
-    return SentOutput("format", schema) if isinstance(schema, dict) else None
+    if isinstance(schema, dict):
+        return SentOutput("format", schema)
+    return None
 
 
 OUTPUT = OutputForm(

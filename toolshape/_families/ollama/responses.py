@@ -26,9 +26,9 @@ def as_response(body: Any) -> Any:
         return {"message": body}
     function = member(body, "function")
     is_call = member(function, "name") is not None
-    return (
-        {"message": {"role": "assistant", "content": "", "tool_calls": [body]}} if is_call else None
-    )
+    if is_call:
+        return {"message": {"role": "assistant", "content": "", "tool_calls": [body]}}
+    return None
 
 
 def recognises(body: Any) -> bool:
@@ -98,7 +98,9 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     body.update({key: value for key, value in event.items() if key != "message"})
     body.setdefault("done", False)
     new_calls = list(enumerate(map(read_call, piece.get("tool_calls") or ()), call_count))
-    return new_calls if event.get("done_reason") != "length" else new_calls[:-1]
+    if event.get("done_reason") != "length":
+        return new_calls
+    return new_calls[:-1]
 
 
 def text_delta(event: JsonObject) -> TextDelta:

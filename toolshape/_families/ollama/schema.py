@@ -51,11 +51,16 @@ def plain_fields(node: JsonSchema, at: Place) -> Change | None:
 
 def client_keywords(node: JsonSchema, at: Place) -> str | None:
     """Check that a parameter has only the four keywords that the client keeps; the client silently drops all others."""
-    properties = node.get("properties", {}).items() if at.is_root else ()
+    if at.is_root:
+        properties = node.get("properties", {}).items()
+    else:
+        properties = ()
     dropped = [
         (name, key) for name, inner in properties for key in inner if key not in CLIENT_KEYWORDS
     ]
-    return f"the client drops {dropped[0][1]} of {dropped[0][0]!r}" if dropped else None
+    if dropped:
+        return f"the client drops {dropped[0][1]} of {dropped[0][0]!r}"
+    return None
 
 
 CLIENT = (*SERVER, everywhere(rewrites.null_as_type), everywhere(plain_fields))
@@ -77,4 +82,6 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
             "choice",
             "Ollama cannot be made to call a tool: bind a subset, and ask in the prompt",
         )
-    return {} if choice.mode == "none" else {"tools": tools}
+    if choice.mode == "none":
+        return {}
+    return {"tools": tools}

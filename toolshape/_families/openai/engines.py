@@ -32,13 +32,19 @@ def is_kept_by_xgrammar(keyword: str, value: Any) -> bool:  # noqa: ARG001 - as 
     It matches every pattern as if it were anchored, ignores look-arounds, and refuses ``\b``,
     ``\p{...}`` and back-references.
     """
-    steps = steps_of_whole(value) if isinstance(value, str) else None
+    if isinstance(value, str):
+        steps = steps_of_whole(value)
+    else:
+        steps = None
     return steps is not None and steps <= _PLAIN | _NEGATED
 
 
 def is_kept_by_outlines(keyword: str, value: Any) -> bool:  # noqa: ARG001 - as say_instead asks
     """Return whether outlines-core keeps a pattern; its dot and negated classes let a quote through, which ends no text."""
-    steps = steps_of_whole(value) if isinstance(value, str) else None
+    if isinstance(value, str):
+        steps = steps_of_whole(value)
+    else:
+        steps = None
     return steps is not None and steps <= _PLAIN
 
 

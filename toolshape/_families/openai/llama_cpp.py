@@ -58,13 +58,17 @@ def patterns_of_grammars(node: JsonSchema, at: Place) -> str | None:  # noqa: AR
 def lengths_of_grammars(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
     """Check that the bounds of texts and lists are smaller than those that the server refuses."""
     large = [key for key in _LENGTHS if key in node and not _is_small(key, node[key])]
-    return f"{large[0]} must be below {_FEWEST_REFUSED}" if large else None
+    if large:
+        return f"{large[0]} must be below {_FEWEST_REFUSED}"
+    return None
 
 
 def no_boolean_schemas(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
     """Check that no schema inside is ``true`` or ``false``; ``additionalProperties`` may be."""
     found = [key for key, inner in _inner_schemas(node) if isinstance(inner, bool)]
-    return f"a schema under {found[0]} is a boolean" if found else None
+    if found:
+        return f"a schema under {found[0]} is a boolean"
+    return None
 
 
 def _inner_schemas(node: JsonSchema) -> list[tuple[str, Any]]:
@@ -81,7 +85,9 @@ def _inner_schemas(node: JsonSchema) -> list[tuple[str, Any]]:
 def _written_out(inner: Any) -> Any:
     if not isinstance(inner, bool):
         return inner
-    return {} if inner else {"not": {}}
+    if inner:
+        return {}
+    return {"not": {}}
 
 
 def boolean_schemas_as_objects(node: JsonSchema, at: Place) -> Change | None:

@@ -164,7 +164,9 @@ def _read_reasoning(item: JsonObject) -> Iterable[MessagePart]:
 
 def _read_content(content: Any) -> list[MessagePart]:
     if isinstance(content, str):
-        return [TextPart(text=content, path="content")] if content else []
+        if content:
+            return [TextPart(text=content, path="content")]
+        return []
     return [
         _read_piece(entry, f"content[{position}]")
         for position, entry in enumerate(content_list(content))
@@ -225,11 +227,9 @@ def _media(kind: Any, piece: JsonObject) -> Image | File | None:  # noqa: PLR091
         is_url = str(source).startswith(
             ("data:", "http://", "https://")
         )  # Mistral writes a URL, or base64
-        return (
-            media_from_url(source, kind="file", media_type="audio/mpeg")
-            if is_url
-            else audio_file(source, "mp3")
-        )
+        if is_url:
+            return media_from_url(source, kind="file", media_type="audio/mpeg")
+        return audio_file(source, "mp3")
     if kind == "file" and isinstance(piece.get("file"), dict):
         file = piece["file"]
         if not isinstance(file.get("file_data"), str):
@@ -252,7 +252,9 @@ def _read_call_part(call: JsonObject, path: str) -> ToolCallPart:
 
 def normalise_id(given: Any) -> Any:
     """Return an id, or an empty string if it is missing. Mistral's SDK writes a missing id as the string "null"."""
-    return "" if given is None or given == "null" else given
+    if given is None or given == "null":
+        return ""
+    return given
 
 
 def _read_result(item: JsonObject) -> ToolResultPart:
@@ -341,7 +343,9 @@ def _write_results(results: list[ToolResultPart], form: VendorForm) -> list[Wire
             messages.append(write_result_part(part, form))
         if part.raw is None and part.parts and form.shows_media:
             media += _media_content(part.id, part.wire_name, part.parts)
-    return [*messages, {"role": "user", "content": media}] if media else messages
+    if media:
+        return [*messages, {"role": "user", "content": media}]
+    return messages
 
 
 def _write_call_part(call: ToolCallPart, form: VendorForm) -> JsonObject:
@@ -534,7 +538,10 @@ def read_call(call: Any) -> WireCall:
     if function is None:  # {"type": "custom"}: the arguments are plain text
         custom = member(call, "custom")
         text = member(custom, "input")
-        arguments = {PLAIN_TEXT: text} if isinstance(text, str) else text
+        if isinstance(text, str):
+            arguments = {PLAIN_TEXT: text}
+        else:
+            arguments = text
         return WireCall(
             normalise_id(member(call, "id")), member(custom, "name") or "", arguments, call
         )
@@ -563,7 +570,9 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
         if parts:
             media = media or []
             media += _media_content(call.id, call.wire_name, parts)
-    return [*answers, {"role": "user", "content": media}] if media else answers
+    if media:
+        return [*answers, {"role": "user", "content": media}]
+    return answers
 
 
 def write_result(call_id: str, text: str) -> WireMessage:
@@ -647,4 +656,6 @@ def add_error_mark(text: str, code: str | None) -> str:
     """
     if code is not None:
         return f"Error [{code}]: {text}"
-    return f" {text}" if _ERROR_MARK.match(text) else text
+    if _ERROR_MARK.match(text):
+        return f" {text}"
+    return text

@@ -127,9 +127,9 @@ def question(model: str, text: str, *, is_streamed: bool) -> JsonObject:
         "temperature": 0,
         "max_tokens": 512,
     }
-    return (
-        {**body, "stream": True, "stream_options": {"include_usage": True}} if is_streamed else body
-    )
+    if is_streamed:
+        return {**body, "stream": True, "stream_options": {"include_usage": True}}
+    return body
 
 
 def drawn_answer(model: str, schema: JsonObject, seed: int) -> JsonObject:
@@ -146,7 +146,9 @@ def drawn_answer(model: str, schema: JsonObject, seed: int) -> JsonObject:
 def complete_answer(given: str) -> str | None:
     """Return the text of a response, or ``None`` if the limit of its length ended it."""
     [choice] = json.loads(given)["choices"]
-    return None if choice["finish_reason"] == "length" else str(choice["message"]["content"])
+    if choice["finish_reason"] == "length":
+        return None
+    return str(choice["message"]["content"])
 
 
 def has_usage(given: str) -> bool:

@@ -109,7 +109,10 @@ def _read_any(body: Any) -> Reading | None:
         raise ResponseError("the chat completion has no choices[0].message", body=body)
     # Calls are read with any finish_reason, because forced calls have arrived with "stop".
     raw_calls = member(message, "tool_calls")
-    listed_calls = [read_call(call) for call in raw_calls] if isinstance(raw_calls, list) else []
+    if isinstance(raw_calls, list):
+        listed_calls = [read_call(call) for call in raw_calls]
+    else:
+        listed_calls = []
     finish, legacy_call = member(choices[0], "finish_reason"), member(message, "function_call")
     # Some gateways append a call without name and id: ignore the call, and do not send it back.
     calls = [call for call in listed_calls if not is_stray(call)]
@@ -150,7 +153,9 @@ def with_content(message: WireMessage) -> WireMessage:
     kept_blocks = [
         block for block in content if member(block, "type") not in ("tool_use", "tool_result")
     ]
-    return message if len(kept_blocks) == len(content) else {**message, "content": kept_blocks}
+    if len(kept_blocks) == len(content):
+        return message
+    return {**message, "content": kept_blocks}
 
 
 def is_stray(call: WireCall) -> bool:
@@ -164,7 +169,9 @@ def without_strays(message: WireMessage, found: Sequence[WireCall]) -> WireMessa
         item for item, call in zip(message["tool_calls"], found, strict=True) if not is_stray(call)
     ]
     other_fields = {key: value for key, value in message.items() if key != "tool_calls"}
-    return {**other_fields, "tool_calls": real_calls} if real_calls else other_fields
+    if real_calls:
+        return {**other_fields, "tool_calls": real_calls}
+    return other_fields
 
 
 _COUNTS = ("usage", "x_groq")
@@ -322,7 +329,10 @@ def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject
     position = _position_of(places, calls, part, function)
     if position is None and not call_id and not function.get("name"):
         return
-    kind = "begins" if position is None else _kind_of_fragment(calls[position], part, function)
+    if position is None:
+        kind = "begins"
+    else:
+        kind = _kind_of_fragment(calls[position], part, function)
     if kind == "repeats":
         return
     if position is None or kind == "begins":
@@ -445,7 +455,10 @@ def _is_custom(part: JsonObject) -> bool:
 
 
 def _written_part(call: JsonObject) -> JsonObject:
-    part: JsonObject = call["custom"] if "custom" in call else call["function"]
+    if "custom" in call:
+        part: JsonObject = call["custom"]
+    else:
+        part = call["function"]
     return part
 
 
@@ -481,7 +494,10 @@ def text_delta(event: JsonObject) -> TextDelta:
         ):  # nearly every event
             text += fields["content"]
             continue
-        parts = read_message({"role": "assistant", **fields}, "").parts if fields else ()
+        if fields:
+            parts = read_message({"role": "assistant", **fields}, "").parts
+        else:
+            parts = ()
         text += "".join(part.text for part in parts if isinstance(part, TextPart))
         thinking += "".join(part.text for part in parts if isinstance(part, ReasoningPart))
     return TextDelta(text, thinking)

@@ -79,7 +79,9 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
 
 def _chosen(name: str, entries: Sequence[JsonObject]) -> JsonObject:
     is_custom = any(entry.get("custom", {}).get("name") == name for entry in entries)
-    return {"type": "custom", "custom": {"name": name}} if is_custom else _function(name)
+    if is_custom:
+        return {"type": "custom", "custom": {"name": name}}
+    return _function(name)
 
 
 def request_without_subsets(tools: list[JsonObject], choice: Choice) -> JsonObject:

@@ -107,7 +107,10 @@ def read_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) ->
     if isinstance(choice, dict):
         allowed_tools = as_object(choice.get("allowed_tools"))
         mode = mode_for_word(words, allowed_tools.get("mode"))
-        chosen_tools = as_list(allowed_tools.get("tools")) if allowed_tools else [choice]
+        if allowed_tools:
+            chosen_tools = as_list(allowed_tools.get("tools"))
+        else:
+            chosen_tools = [choice]
         chosen_names = strings_in(
             as_object(as_object(tool).get(kind)).get("name")
             for tool in chosen_tools
@@ -218,7 +221,10 @@ def _chunks(body: JsonObject, *, is_whole: bool) -> Iterator[JsonObject]:
         part, key = ("custom", "input") if "custom" in call else ("function", "arguments")
         arguments: Any = call[part].get(key)
         text = arguments if isinstance(arguments, str) else ""
-        started_part = {**call[part], key: ""} if text else call[part]
+        if text:
+            started_part = {**call[part], key: ""}
+        else:
+            started_part = call[part]
         yield chunk({"tool_calls": [{**call, "index": index, part: started_part}]})
         for piece in split_text(text):
             yield chunk({"tool_calls": [{"index": index, part: {key: piece}}]})

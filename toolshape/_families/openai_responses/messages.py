@@ -83,13 +83,17 @@ def read(item: JsonObject, path: str) -> Message:
 
 def _read_message(item: JsonObject, path: str) -> Message:
     content = item.get("content")
-    parts: list[MessagePart] = (
-        [TextPart(text=content, path="content")] if isinstance(content, str) and content else []
-    )
+    if isinstance(content, str) and content:
+        parts: list[MessagePart] = [TextPart(text=content, path="content")]
+    else:
+        parts = []
     if isinstance(content, list):
         parts = [_piece(entry, f"content[{at}]") for at, entry in enumerate(content)]
     role_name = item.get("role")
-    role: Any = role_name if role_name in ("system", "assistant") else "user"
+    if role_name in ("system", "assistant"):
+        role: Any = role_name
+    else:
+        role = "user"
     if role_name == "developer":
         role = "system"
     return Message(role=role, parts=tuple(parts), raw=item, path=path)
@@ -110,11 +114,9 @@ def _piece(piece: Any, path: str) -> MessagePart:
         media = _read_file(piece)
     elif kind != "input_image":  # gateways and frameworks put parts of Chat Completions into items
         media = openai_messages.read_media(piece)
-    return (
-        ProviderPart(kind=kind, raw=piece, path=path)
-        if media is None
-        else MediaPart(media=media, raw=piece, path=path)
-    )
+    if media is None:
+        return ProviderPart(kind=kind, raw=piece, path=path)
+    return MediaPart(media=media, raw=piece, path=path)
 
 
 def _read_file(piece: JsonObject) -> Image | File | None:
@@ -124,11 +126,9 @@ def _read_file(piece: JsonObject) -> Image | File | None:
         return File(url=url, name=piece.get("filename") or file_name_in_url(url) or "file")
     try:
         if isinstance(data, str):
-            return (
-                media_from_url(data, name=name, kind="file")
-                if data.startswith("data:")
-                else File(decode_base64(data), name=name)
-            )
+            if data.startswith("data:"):
+                return media_from_url(data, name=name, kind="file")
+            return File(decode_base64(data), name=name)
     except ValueError:
         pass
     return None
@@ -139,11 +139,10 @@ def _result(item: JsonObject) -> ToolResultPart:
     parts: tuple[Part, ...] = ()
     if isinstance(output, list):
         inner_parts = [_piece(entry, "") for entry in output]
-        parts = (
-            ()
-            if all(isinstance(part, TextPart) for part in inner_parts)
-            else as_result_parts(inner_parts)
-        )
+        if all(isinstance(part, TextPart) for part in inner_parts):
+            parts = ()
+        else:
+            parts = as_result_parts(inner_parts)
     text, code = split_error_mark(as_text(parts) if parts else content_as_text(output))
     return result_part(
         item.get("call_id"), "", text, code=code, parts=without_error_mark(parts), raw=item
@@ -219,11 +218,9 @@ def _write_contents(role: str, parts: Sequence[MessagePart]) -> list[WireMessage
 
 
 def _write_part(part: MessagePart) -> JsonObject:
-    return (
-        write_piece(part.media)
-        if isinstance(part, MediaPart)
-        else write_piece(Text(getattr(part, "text", "")))
-    )
+    if isinstance(part, MediaPart):
+        return write_piece(part.media)
+    return write_piece(Text(getattr(part, "text", "")))
 
 
 def write_piece(part: Part) -> JsonObject:
@@ -348,10 +345,15 @@ def write_result(
     output = [
         write_piece(part) for part in _mark_parts(parts, code)
     ] or openai_messages.add_error_mark(text, code)
-    default_kind = "function_call" if plain_text(call) is None else "custom_tool_call"
+    if plain_text(call) is None:
+        default_kind = "function_call"
+    else:
+        default_kind = "custom_tool_call"
     kind, caller = str(member(call, "type") or default_kind), member(call, "caller")
     item = {"type": f"{kind}_output", "call_id": call_id, "output": output}
-    return item if caller is None else {**item, "caller": to_plain_json(caller)}
+    if caller is None:
+        return item
+    return {**item, "caller": to_plain_json(caller)}
 
 
 def _mark_parts(parts: tuple[Part, ...], code: str | None) -> tuple[Part, ...]:

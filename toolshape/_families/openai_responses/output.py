@@ -37,7 +37,9 @@ def answer(assistant: Sequence[WireMessage]) -> AnswerText:
 
 def sent(body: JsonObject) -> SentOutput | None:
     form = as_object(as_object(body.get("text")).get("format"))
-    return read_named_schema(form, "text.format") if form.get("type") == "json_schema" else None
+    if form.get("type") == "json_schema":
+        return read_named_schema(form, "text.format")
+    return None
 
 
 OUTPUT = OutputForm(

@@ -29,11 +29,9 @@ def as_response(body: Any) -> Any:
     if member(body, "object") == "response" and isinstance(member(body, "output"), list):
         return body
     items = body if isinstance(body, list) else [body]
-    return (
-        {"output": items}
-        if any(_is_call(item) and member(item, "call_id") for item in items)
-        else None
-    )
+    if any(_is_call(item) and member(item, "call_id") for item in items):
+        return {"output": items}
+    return None
 
 
 def _is_call(item: Any) -> bool:
@@ -201,7 +199,10 @@ _TEXT_KEYS = {
 def _part_at(item: JsonObject, event: JsonObject) -> tuple[list[JsonObject], int]:
     """Return the list of parts that a message holds, and the position of the part that an event changes."""
     raw_content = item.get("content")
-    content: list[JsonObject] = list(raw_content) if isinstance(raw_content, list) else []
+    if isinstance(raw_content, list):
+        content: list[JsonObject] = list(raw_content)
+    else:
+        content = []
     item["content"] = content
     position = event.get("content_index", max(len(content) - 1, 0))
     make_room(content, position, dict)
@@ -218,7 +219,10 @@ def _join_text(item: JsonObject, event: JsonObject, part_type: str, key: str) ->
     """Add a piece of text to a message, to keep it if the stream breaks. The finished item later replaces the text."""
     content, position = _part_at(item, event)
     if not isinstance(content[position].get(key), str):
-        other_fields: JsonObject = {"annotations": []} if key == "text" else {}
+        if key == "text":
+            other_fields: JsonObject = {"annotations": []}
+        else:
+            other_fields = {}
         content[position] = {"type": part_type, key: "", **other_fields}
     append_text(content[position], key, event.get("delta", ""))
 
@@ -235,7 +239,9 @@ def text_delta(event: JsonObject) -> TextDelta:
     if kind in ("response.output_text.delta", "response.refusal.delta"):
         return TextDelta(delta)
     is_thinking = kind in ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
-    return TextDelta(thinking=delta) if is_thinking else NO_TEXT
+    if is_thinking:
+        return TextDelta(thinking=delta)
+    return NO_TEXT
 
 
 _WAITING = frozenset(
@@ -270,7 +276,10 @@ def ending(body: Any) -> Ending:
         body = {"output": body}
     status, items = body.get("status"), body.get("output") or ()
     lost = (events_lost(),) if body.get("x-gap") else ()
-    waiting = _waiting_in(items) if any(item.get("type") in _WAITING for item in items) else ()
+    if any(item.get("type") in _WAITING for item in items):
+        waiting = _waiting_in(items)
+    else:
+        waiting = ()
     if status in ("failed", "cancelled"):
         words = error_words(body.get("error")) or f"the response was {status}"
         return Ending(words, waiting=waiting, warnings=(*lost, *waits(waiting)))

@@ -85,9 +85,10 @@ def merge_groups(entries: list[JsonObject]) -> list[JsonObject]:
     groups: dict[str, JsonObject] = {}
     merged: list[JsonObject] = []
     for entry in entries:
-        group = (
-            groups.setdefault(entry["name"], entry) if entry.get("type") == "namespace" else entry
-        )
+        if entry.get("type") == "namespace":
+            group = groups.setdefault(entry["name"], entry)
+        else:
+            group = entry
         if group is entry:
             merged.append(entry)
         else:

@@ -215,7 +215,10 @@ def _text_events(item: JsonObject, place: JsonObject) -> Iterator[JsonObject]:
         if kind not in _PARTS:
             continue
         key, name = _PARTS[kind]
-        extra_fields: JsonObject = {"logprobs": []} if kind == "output_text" else {}
+        if kind == "output_text":
+            extra_fields: JsonObject = {"logprobs": []}
+        else:
+            extra_fields = {}
         part_location = {**place, "content_index": index}
         yield {"type": "response.content_part.added", **part_location, "part": {**content, key: ""}}
         for piece in split_text(content[key]):

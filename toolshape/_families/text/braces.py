@@ -74,7 +74,9 @@ def _as_braces(text: str, quote: str) -> str:
 
 def _skip_blank(text: str, at: int) -> int:
     blank = _BLANK.match(text, at)
-    return at if blank is None else blank.end()
+    if blank is None:
+        return at
+    return blank.end()
 
 
 def _read_value(text: str, at: int, quote: str) -> tuple[Any, int]:

@@ -182,16 +182,24 @@ class _JsonRules:
         if "$ref" in node:
             return self._reference(node)
         if "const" in node or isinstance(node.get("enum"), list):
-            choices = [node["const"]] if "const" in node else node["enum"]
+            if "const" in node:
+                choices = [node["const"]]
+            else:
+                choices = node["enum"]
             return _group(_literal(json.dumps(choice, ensure_ascii=False)) for choice in choices)
         branches = node.get("anyOf") or node.get("oneOf") or (node.get("allOf") or ())[:1]
         if branches:
             return _group(self.value(branch) for branch in branches)
         kinds = node.get("type", ())
-        kinds = [kinds] if isinstance(kinds, str) else list(kinds)
+        if isinstance(kinds, str):
+            kinds = [kinds]
+        else:
+            kinds = list(kinds)
         if not kinds and "properties" in node:
             kinds = ["object"]
-        return _group(self._kind(kind, node) for kind in kinds) if kinds else "json-value"
+        if kinds:
+            return _group(self._kind(kind, node) for kind in kinds)
+        return "json-value"
 
     def _reference(self, node: Mapping[str, Any]) -> str:
         key = str(node["$ref"])
@@ -210,7 +218,9 @@ class _JsonRules:
             return self._text(node)
         if kind == "array":
             return self._list(node)
-        return _SCALARS[kind] if kind in _SCALARS else self._object(node)
+        if kind in _SCALARS:
+            return _SCALARS[kind]
+        return self._object(node)
 
     def _text(self, node: Mapping[str, Any]) -> str:
         repeated = _repeated(node.get("minLength", 0), node.get("maxLength"))
@@ -222,13 +232,18 @@ class _JsonRules:
         least, most = node.get("minItems", 0), node.get("maxItems")
         if first:
             separated = ' "," ws '.join(first)
-            more = "" if node.get("items", False) is False else f' ("," ws {item})*'
+            if node.get("items", False) is False:
+                more = ""
+            else:
+                more = f' ("," ws {item})*'
             return f'("[" ws {separated}{more} ws "]")'
         if node.get("items") is False or most == 0:
             return '("[" ws "]")'
         rest = _repeated(max(least - 1, 0), None if most is None else max(most - 1, 0))
         some = f'{item} ("," ws {item}){rest}'
-        return f'("[" ws {some} ws "]")' if least else f'("[" ws ({some})? ws "]")'
+        if least:
+            return f'("[" ws {some} ws "]")'
+        return f'("[" ws ({some})? ws "]")'
 
     def _object(self, node: Mapping[str, Any]) -> str:
         properties: Mapping[str, Any] = node.get("properties", {})
@@ -252,9 +267,14 @@ class _JsonRules:
 
 
 def _repeated(least: Any, most: Any) -> str:
-    low = int(least) if isinstance(least, (int, float)) and least <= _MOST_REPEATED else 0
+    if isinstance(least, (int, float)) and least <= _MOST_REPEATED:
+        low = int(least)
+    else:
+        low = 0
     if not isinstance(most, (int, float)) or most > _MOST_REPEATED:
-        return "*" if low == 0 else f"{{{low},}}"
+        if low == 0:
+            return "*"
+        return f"{{{low},}}"
     return f"{{{low},{max(int(most), low)}}}"
 
 

@@ -125,7 +125,10 @@ def _split_at_holes(text: str) -> list[str]:
 def _trigger(text_format: TextFormat, begins: Sequence[str]) -> str:
     mark = next((mark for mark in text_format.marks if begins and begins[0].startswith(mark)), None)
     if mark is None:
-        mark = begins[0][: len(_common_prefix(begins))].rstrip() if begins else ""
+        if begins:
+            mark = begins[0][: len(_common_prefix(begins))].rstrip()
+        else:
+            mark = ""
     if not mark:
         raise UsageError(
             f'calls in the format {text_format.name!r} begin without a mark: force a call with choice="required"'
@@ -173,11 +176,10 @@ def lark(
         rules.append(f"start: {_quote(layout.before)} call {later_calls} {_quote(layout.after)}")
         return "\n".join(["%llguidance {}", *rules, ""])
     # The rule for the text before a call includes the opening mark, so no other text can contain the mark.
-    beginnings = (
-        [layout.before]
-        if layout.before
-        else [_split_around_arguments(text_format, name)[0][0] for name in schemas]
-    )
+    if layout.before:
+        beginnings = [layout.before]
+    else:
+        beginnings = [_split_around_arguments(text_format, name)[0][0] for name in schemas]
     mark = _trigger(text_format, beginnings)
     if layout.before:
         first_call = f"{_quote(layout.before[len(mark) :])} call"
@@ -258,7 +260,10 @@ def _parameter_rules(
         kinds_by_text.setdefault(
             parameter.format(key=key, value=_HOLE, **kind_holes(kind)), set()
         ).add(kind)
-    definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
+    if "$defs" in schema:
+        definitions = {"$defs": schema["$defs"]}
+    else:
+        definitions = {}
     expressions: list[str] = []
     for number, (text, kinds) in enumerate(kinds_by_text.items()):
         begin, _, end = text.partition(_HOLE)
@@ -269,7 +274,10 @@ def _parameter_rules(
             value = f"{name}_text{number}"
             rules.append(f"{value}[suffix={_quote(end)}]: /(?s:.*)/")
         else:
-            type_limit = {"type": sorted(kinds)} if len(kinds_by_text) > 1 else {}
+            if len(kinds_by_text) > 1:
+                type_limit = {"type": sorted(kinds)}
+            else:
+                type_limit = {}
             value = f"{_json_rule({**definitions, **node, **type_limit} if isinstance(node, dict) else node)} {_quote(end)}"
         expressions.append(f"{_terminals(_split_at_holes(begin))} {value}")
     return expressions

@@ -35,7 +35,10 @@ def warn_of_left_calls(
     bound = _bound_format(provider)
     own_marks = [found for found in positions if bound is not None and found[2] in bound.marks]
     _, _, first_mark = min(own_marks or positions)  # the longer mark, if two begin at one position
-    text_format = bound if bound is not None and own_marks else _format_of(first_mark, text)
+    if bound is not None and own_marks:
+        text_format = bound
+    else:
+        text_format = _format_of(first_mark, text)
     mark = f"{first_mark!r}, which begins a call in the format {text_format.name!r}"
     if is_reasoning:
         message = (

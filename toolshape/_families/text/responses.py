@@ -42,12 +42,17 @@ def text_in(body: Any) -> tuple[str | None, Any, str | None]:
     pipeline or from text-generation-inference, or a response from Ollama.
     """
     if isinstance(body, (str, list)):
-        return _text_in_list(body) if isinstance(body, list) else (body, None, None)
+        if isinstance(body, list):
+            return _text_in_list(body)
+        return (body, None, None)
     pieces = member(body, PIECES)
     if isinstance(pieces, list):
         return "".join(pieces), None, member(body, "finish_reason")
     choices = member(body, "choices")
-    choice = choices[0] if isinstance(choices, list) and choices else body
+    if isinstance(choices, list) and choices:
+        choice = choices[0]
+    else:
+        choice = body
     finish = member(choice, "finish_reason") or member(body, "done_reason")
     for key in ("text", "generated_text", "response"):
         if isinstance(member(choice, key), str):
@@ -68,7 +73,9 @@ def _text_in_list(body: list[Any]) -> tuple[str | None, Any, str | None]:
     generated_text = member(body[0], "generated_text")
     if generated_text is not None:
         return text_in(generated_text)
-    return text_in(body[-1]) if isinstance(body[-1], dict) else (None, None, None)
+    if isinstance(body[-1], dict):
+        return text_in(body[-1])
+    return (None, None, None)
 
 
 def recognises(body: Any) -> bool:
@@ -83,9 +90,14 @@ def read(text_format: TextFormat, schemas: Schemas, body: Any) -> Read | None:
         return None
     if message is not None and member(message, "tool_calls"):
         reading = huggingface.read(to_plain_json(message))
-        return None if reading is None else (*reading[:2], finish or reading[2], *reading[3:])
+        if reading is None:
+            return None
+        return (*reading[:2], finish or reading[2], *reading[3:])
     text_reading, ids = read_with_ids(text_format, text, schemas)
-    other_fields = {} if message is None else to_plain_json(message)
+    if message is None:
+        other_fields = {}
+    else:
+        other_fields = to_plain_json(message)
     assistant, calls = as_message(text_format, text_reading, ids, other_fields)
     cut_positions = frozenset(
         position for position, call in enumerate(text_reading.calls) if call.is_cut
@@ -132,9 +144,10 @@ def _wire_call(text_format: TextFormat, call: TextCall, made_id: str) -> WireCal
     """
     has_own_id = is_plain_id(call.id)
     call_id = call.id if has_own_id else made_id
-    arguments = (
-        as_json(call.arguments or "{}") if isinstance(call.arguments, str) else call.arguments
-    )
+    if isinstance(call.arguments, str):
+        arguments = as_json(call.arguments or "{}")
+    else:
+        arguments = call.arguments
     entry: JsonObject = {
         "type": "function",
         "function": {"name": call.name, "arguments": arguments},
@@ -199,7 +212,10 @@ def piece_in(event: JsonObject) -> tuple[str | None, str, str | None]:
     if isinstance(choices, list):
         choice = choices[0] if choices else {}
         delta = choice.get("delta") or {}
-        text = choice.get("text") if isinstance(choice.get("text"), str) else delta.get("content")
+        if isinstance(choice.get("text"), str):
+            text = choice.get("text")
+        else:
+            text = delta.get("content")
         return (
             text or "",
             delta.get("reasoning_content") or delta.get("reasoning") or "",

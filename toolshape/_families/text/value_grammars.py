@@ -56,11 +56,10 @@ class ValueRules:
             for key, node in properties.items()
         ]
         other_schema = schema.get("additionalProperties", False)
-        other_members = (
-            ""
-            if other_schema is False
-            else self._add_rule(self._other_parameter(begin, end, other_schema))
-        )
+        if other_schema is False:
+            other_members = ""
+        else:
+            other_members = self._add_rule(self._other_parameter(begin, end, other_schema))
         return self._members(
             members, frozenset(schema.get("required", ())), layout.between_parameters, other_members
         )
@@ -112,13 +111,19 @@ class ValueRules:
         if self._format.tag_mark and self._is_text_or_elements(node):
             return self._any_value(closing)
         if isinstance(node.get("enum"), list) or "const" in node:
-            values = node["enum"] if isinstance(node.get("enum"), list) else [node["const"]]
+            if isinstance(node.get("enum"), list):
+                values = node["enum"]
+            else:
+                values = [node["const"]]
             return f"({' | '.join(_quote(self._write(value) + closing) for value in values)})"
         branches = node.get("anyOf") or node.get("oneOf") or (node.get("allOf") or ())[:1]
         if branches:
             return f"({' | '.join(self._value(branch, closing) for branch in branches)})"
         kinds = node.get("type", _ANY)
-        kinds = [kinds] if isinstance(kinds, str) else list(kinds)
+        if isinstance(kinds, str):
+            kinds = [kinds]
+        else:
+            kinds = list(kinds)
         if kinds == list(_ANY):
             return self._any_value(closing)
         return f"({' | '.join(self._kind(kind, node, closing) for kind in kinds)})"
@@ -132,11 +137,10 @@ class ValueRules:
         name = self._named.get(("", closing))
         if name is None:
             name = self._named["", closing] = f"{self._prefix}_any{len(self._named)}"
-            kinds = (
-                [self._kind(kind, {}, closing) for kind in _ANY]
-                if not self._format.tag_mark
-                else []
-            )
+            if not self._format.tag_mark:
+                kinds = [self._kind(kind, {}, closing) for kind in _ANY]
+            else:
+                kinds = []
             self._rules.append(f"{name}: {' | '.join(kinds) or self._any_content(closing)}")
         return name
 
@@ -163,7 +167,10 @@ class ValueRules:
         if kind == "string":
             return self._string(closing)
         if kind in ("array", "object"):
-            expression = self._array(node) if kind == "array" else self._object(node)
+            if kind == "array":
+                expression = self._array(node)
+            else:
+                expression = self._object(node)
             return f"({expression}) {_quote(closing)}"
         if kind in ("integer", "number"):
             return f"{INTEGER if kind == 'integer' else NUMBER} {_quote(closing)}"
@@ -175,7 +182,9 @@ class ValueRules:
             return f"{PYTHON_STRING} {_quote(closing)}"
         quote = self._format.quote
         text = self._text_up_to(quote + closing)
-        return f"{_quote(quote)} {text}" if quote else text
+        if quote:
+            return f"{_quote(quote)} {text}"
+        return text
 
     def _text_up_to(self, end: str) -> str:
         """Return the name of a rule for any text up to ``end``; the rule includes ``end``."""
@@ -202,9 +211,14 @@ class ValueRules:
                 elements.append(f"({self._element(ITEM, items)})*")
             return " ".join(elements) or '""'
         separator = _quote(", " if self._format.is_python else ",")
-        item_rule = self._add_rule(self._value(items, "")) if items is not False else ""
+        if items is not False:
+            item_rule = self._add_rule(self._value(items, ""))
+        else:
+            item_rule = ""
         if not positions:
-            return f'"[" ({item_rule} ({separator} {item_rule})*)? "]"' if item_rule else '"[]"'
+            if item_rule:
+                return f'"[" ({item_rule} ({separator} {item_rule})*)? "]"'
+            return '"[]"'
         position_items = f" {separator} ".join(f"({self._value(item, '')})" for item in positions)
         return f'"[" {position_items} {f"({separator} {item_rule})*" if item_rule else ""} "]"'
 
@@ -238,7 +252,10 @@ class ValueRules:
         ]
         other_members = ""
         if other_schema is not False:
-            key = PYTHON_STRING if self._format.is_python else WORD
+            if self._format.is_python:
+                key = PYTHON_STRING
+            else:
+                key = WORD
             other_members = self._add_rule(f"{key} {_quote(colon)} {self._value(other_schema, '')}")
         return f'"{{" {self._members(members, required, separator, other_members)} "}}"'
 

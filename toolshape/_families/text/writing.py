@@ -78,7 +78,9 @@ def _write_parameter(text_format: TextFormat, key: str, value: Any) -> str:
 
 def as_attribute(text_format: TextFormat, text: str) -> str:
     """Return a name or a key as the format writes it."""
-    return text.replace("&", "&amp;").replace('"', "&quot;") if text_format.has_entities else text
+    if text_format.has_entities:
+        return text.replace("&", "&amp;").replace('"', "&quot;")
+    return text
 
 
 def kind_holes(kind: str) -> dict[str, str]:
@@ -100,7 +102,10 @@ def _refuse_misread(
 ) -> None:
     reading = read_text(text_format, text, schemas)
     for position, call in enumerate(calls):
-        read_call = reading.calls[position] if position < len(reading.calls) else None
+        if position < len(reading.calls):
+            read_call = reading.calls[position]
+        else:
+            read_call = None
         if read_call is not None and read_call.name == call.name and _is_same(call, read_call):
             continue
         message = (
@@ -140,7 +145,10 @@ def _reason(text_format: TextFormat, call: TextCall, schema: JsonSchema | None) 
 def all_marks(text_format: TextFormat) -> tuple[str, ...]:
     """Return the marks of a format that a value must not contain, longest first."""
     parameter = text_format.layout.parameter
-    closing = parameter.partition("{value}")[2].strip() if parameter else ""
+    if parameter:
+        closing = parameter.partition("{value}")[2].strip()
+    else:
+        closing = ""
     marks = {
         *text_format.marks,
         *text_format.quiet,

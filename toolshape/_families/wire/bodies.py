@@ -23,7 +23,9 @@ def parse_body(response: Any) -> Any:
         if (dumped := _dumped(response)) is not None:
             return dumped
         message = getattr(response, "proto", response)
-        return _from_protocol_buffer(message) if hasattr(message, "ListFields") else response
+        if hasattr(message, "ListFields"):
+            return _from_protocol_buffer(message)
+        return response
     try:
         return read_json(response)
     except (ValueError, RecursionError) as error:
@@ -41,7 +43,9 @@ def _field(field: Any, value: Any) -> Any:
         return _from_protocol_buffer(value)
     if not isinstance(value, (str, bytes)) and hasattr(value, "__len__"):
         return [_field(field, item) for item in value]
-    return field.enum_type.values_by_number[value].name if field.enum_type else value
+    if field.enum_type:
+        return field.enum_type.values_by_number[value].name
+    return value
 
 
 def model_name(body: Any) -> str | None:
@@ -55,7 +59,9 @@ def model_name(body: Any) -> str | None:
 
 def member(node: Any, name: str) -> Any:
     """Return a member of a JSON object or an attribute of an SDK object, or ``None``."""
-    return node.get(name) if isinstance(node, dict) else getattr(node, name, None)
+    if isinstance(node, dict):
+        return node.get(name)
+    return getattr(node, name, None)
 
 
 def to_plain_json(node: Any) -> Any:
@@ -63,30 +69,42 @@ def to_plain_json(node: Any) -> Any:
     if isinstance(node, list):
         return [to_plain_json(item) for item in node]
     dumped = None if isinstance(node, dict) else _dumped(node)
-    return node if dumped is None else dumped
+    if dumped is None:
+        return node
+    return dumped
 
 
 def _dumped(node: Any) -> JsonObject | None:
     """Return the JSON data of any pydantic model, which SDKs' objects are; ``None`` for anything else."""
-    dump = None if isinstance(node, type) else getattr(node, "model_dump", None)
+    if isinstance(node, type):
+        dump = None
+    else:
+        dump = getattr(node, "model_dump", None)
     if dump is None:
         return None
     try:
         dumped = dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
     except Exception:  # an SDK builds objects without validation, so they may hold anything
         return None
-    return dumped if isinstance(dumped, dict) else None
+    if isinstance(dumped, dict):
+        return dumped
+    return None
 
 
 def result_json(result: Result) -> Any:
     """Return the value of a result as JSON data (not as JSON text), for providers whose results can hold such data."""
-    is_text = isinstance(result.value, str) if result.is_text is None else result.is_text
+    if result.is_text is None:
+        is_text = isinstance(result.value, str)
+    else:
+        is_text = result.is_text
     if is_text:
         return result.text
     is_same = type(result.value) is int and result.text == str(
         result.value
     )  # a hook may have replaced the text
-    return result.value if is_same else as_plain_json(result.text)
+    if is_same:
+        return result.value
+    return as_plain_json(result.text)
 
 
 def hold_unless_complete(
@@ -106,7 +124,9 @@ def hold_unless_complete(
 def release_held(body: JsonObject, finish: Finish) -> list[tuple[int, WireCall]]:
     """Return the held calls of a response that has ended. If the response ended early, return no calls."""
     held_calls: list[tuple[int, WireCall]] = body.pop("x-held", [])
-    return [] if finish in EARLY else held_calls
+    if finish in EARLY:
+        return []
+    return held_calls
 
 
 def make_room(items: list[Any], index: int, filler: Callable[[], Any]) -> None:

@@ -76,15 +76,16 @@ def media_from_url(
         )
     stated_type, *options = head[len("data:") :].split(";")
     try:
-        content = decode_base64(data) if "base64" in options else unquote_to_bytes(data)
+        if "base64" in options:
+            content = decode_base64(data)
+        else:
+            content = unquote_to_bytes(data)
     except ValueError:
         return None
     stated_type = stated_type or media_type or "text/plain"
-    return (
-        Image(content, stated_type)
-        if kind == "image"
-        else File(content, stated_type, name or "file")
-    )
+    if kind == "image":
+        return Image(content, stated_type)
+    return File(content, stated_type, name or "file")
 
 
 _SOUNDS = {"mp3": "audio/mpeg", "pcm": "audio/l16", "pcm16": "audio/l16"}
@@ -131,7 +132,9 @@ def content_as_text(content: Any) -> str:
             str(block.get("text", "")) if isinstance(block, dict) else str(block)
             for block in content
         )
-    return "" if content is None else json.dumps(content, ensure_ascii=False)
+    if content is None:
+        return ""
+    return json.dumps(content, ensure_ascii=False)
 
 
 def join_text(parts: Iterable[MessagePart], role: str = "assistant") -> str:
@@ -196,8 +199,13 @@ def document_context(raw: Any) -> str:
     if not isinstance(raw, dict):
         return ""
     document = raw.get("document", raw)
-    context = document.get("context") if isinstance(document, dict) else None
-    return context if isinstance(context, str) else ""
+    if isinstance(document, dict):
+        context = document.get("context")
+    else:
+        context = None
+    if isinstance(context, str):
+        return context
+    return ""
 
 
 def search_result_text(found: JsonObject) -> str:
@@ -275,10 +283,15 @@ def arguments_object(call: ToolCallPart) -> JsonObject:
     Plain text stays as it is: ``CallWriter`` has left it only where the provider takes it.
     """
     arguments = call.arguments_raw
-    value = as_json(arguments or "{}") if isinstance(arguments, str) else arguments
+    if isinstance(arguments, str):
+        value = as_json(arguments or "{}")
+    else:
+        value = arguments
     if value is None:
         return {}
-    return value if isinstance(value, dict) else {"INVALID_JSON": arguments}
+    if isinstance(value, dict):
+        return value
+    return {"INVALID_JSON": arguments}
 
 
 def result_part(call_id: Any, name: Any, text: str, **more: Any) -> ToolResultPart:
@@ -290,7 +303,9 @@ def id_as_text(given: Any) -> str:
     """Return the id of a call or a result as a string, or an empty string if it is neither a string nor an integer."""
     if isinstance(given, int) and not isinstance(given, bool):
         return str(given)
-    return given if isinstance(given, str) else ""
+    if isinstance(given, str):
+        return given
+    return ""
 
 
 def call_part(call: WireCall, path: str) -> ToolCallPart:
@@ -308,22 +323,28 @@ def call_part(call: WireCall, path: str) -> ToolCallPart:
 def read_system_prompt(given: Any, path: str) -> list[Message]:
     """Read a system prompt that is a string or a list of blocks."""
     if isinstance(given, str):
-        return [Message(role="system", parts=(TextPart(text=given),), path=path)] if given else []
+        if given:
+            return [Message(role="system", parts=(TextPart(text=given),), path=path)]
+        return []
     if not isinstance(given, list):
         return []
     parts: list[MessagePart] = []
     for at, block in enumerate(given):
-        text = block.get("text") if isinstance(block, dict) else block
+        if isinstance(block, dict):
+            text = block.get("text")
+        else:
+            text = block
         if isinstance(text, str):
             parts.append(TextPart(text=text, raw=block, path=f"[{at}]"))
         else:
-            kind = (
-                next((str(key) for key in block), "")
-                if isinstance(block, dict)
-                else type(block).__name__
-            )
+            if isinstance(block, dict):
+                kind = next((str(key) for key in block), "")
+            else:
+                kind = type(block).__name__
             parts.append(ProviderPart(kind=kind, raw=block, path=f"[{at}]"))
-    return [Message(role="system", parts=tuple(parts), raw=given, path=path)] if parts else []
+    if parts:
+        return [Message(role="system", parts=tuple(parts), raw=given, path=path)]
+    return []
 
 
 def result_text(part: ToolResultPart) -> str:
@@ -337,7 +358,9 @@ def stored_json(part: ToolResultPart) -> Any:
     Parse the text only if it is known to be JSON (``is_text`` is ``False``): "3.10" may be a version, not a number.
     """
     text = result_text(part)
-    return text if part.is_text is not False else as_plain_json(text)
+    if part.is_text is not False:
+        return text
+    return as_plain_json(text)
 
 
 def write_blocks(
@@ -360,8 +383,6 @@ def write_blocks(
 
 def with_id_at(raw: JsonObject, key: str, call_id: str | None) -> JsonObject:
     """Return the object for a call or a result with ``call_id`` at ``key``; for ``None``, leave out the key."""
-    return (
-        {**raw, key: call_id}
-        if call_id is not None
-        else {name: raw[name] for name in raw if name != key}
-    )
+    if call_id is not None:
+        return {**raw, key: call_id}
+    return {name: raw[name] for name in raw if name != key}

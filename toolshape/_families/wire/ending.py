@@ -43,11 +43,10 @@ def error_words(*errors: Any) -> str | None:
     """Return the words of the first error that is there, or ``None``; an object is written as JSON."""
     for error in errors:
         if error:
-            text = (
-                error
-                if isinstance(error, str)
-                else json.dumps(error, ensure_ascii=False, default=str)
-            )
+            if isinstance(error, str):
+                text = error
+            else:
+                text = json.dumps(error, ensure_ascii=False, default=str)
             return escape_invisible(text[:_LONGEST_WORDS])
     return None
 

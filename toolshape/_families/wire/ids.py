@@ -115,7 +115,9 @@ def _in_order(node: Any) -> Any:
     """Return JSON data in which the order of keys is always the same."""
     if type(node) is dict:
         return [(key, _in_order(value)) for key, value in sorted(node.items())]
-    return [_in_order(item) for item in node] if type(node) is list else node
+    if type(node) is list:
+        return [_in_order(item) for item in node]
+    return node
 
 
 def id_seed(call: Any) -> bytes:

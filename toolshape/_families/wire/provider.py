@@ -109,7 +109,9 @@ class NameRule(NamedTuple):
         if self.admits(name):
             return name
         readable = readable_name(name)
-        return readable if self.admits(readable) else self.name_with_digest(name)
+        if self.admits(readable):
+            return readable
+        return self.name_with_digest(name)
 
     def name_with_digest(self, name: str) -> str | None:
         """Return a name that holds a digest of the tool's own name, or ``None`` if the provider accepts no such name.
@@ -463,7 +465,10 @@ class Provider:
 
     def takes(self, part: Image | File) -> bool:
         """Return whether the provider's messages can hold an image or a file that a tool returned."""
-        types = None if self.histories is None else self.histories.media_types
+        if self.histories is None:
+            types = None
+        else:
+            types = self.histories.media_types
         part = by_media_type(part)
         return kind_of(part) in self.codec.carries and (types is None or is_taken(part, types))
 

@@ -14,12 +14,16 @@ _PIECE = 12  # characters in a piece of a short text; a long text is split into 
 
 def as_object(node: Any) -> JsonObject:
     """Return the node if it is an object, otherwise an empty object."""
-    return node if isinstance(node, dict) else {}
+    if isinstance(node, dict):
+        return node
+    return {}
 
 
 def as_list(node: Any) -> list[Any]:
     """Return the node if it is a list, otherwise an empty list."""
-    return node if isinstance(node, list) else []
+    if isinstance(node, list):
+        return node
+    return []
 
 
 def strings_in(nodes: Iterable[Any]) -> tuple[str, ...]:
@@ -41,11 +45,9 @@ def split_text(text: str) -> Iterator[str]:
 
 def arguments_text(call: WireCall) -> str:
     """Return the arguments as JSON text. If the model wrote malformed text, return that text."""
-    return (
-        call.arguments
-        if isinstance(call.arguments, str)
-        else json.dumps(call.arguments, ensure_ascii=False)
-    )
+    if isinstance(call.arguments, str):
+        return call.arguments
+    return json.dumps(call.arguments, ensure_ascii=False)
 
 
 def sent_calls(said: Completion) -> tuple[list[WireCall], bool]:

@@ -141,7 +141,10 @@ class Numbered:
 
     def in_order(self, event: Any) -> list[Any]:
         """Return the events that can be read now."""
-        number = event.get(self._form.key) if isinstance(event, dict) else None
+        if isinstance(event, dict):
+            number = event.get(self._form.key)
+        else:
+            number = None
         if type(number) is not int or not self._is_reliable:
             return [*self.rest(), event]
         if event.get("type") == self._form.first or self._next is None:
@@ -150,7 +153,9 @@ class Numbered:
             return [*early, event]
         if number in self._seen or number < self._next:
             self._is_reliable = self._seen.get(number, event) == event
-            return [] if self._is_reliable else [*self.rest(), event]
+            if self._is_reliable:
+                return []
+            return [*self.rest(), event]
         # An event that is early waits, because the one before it may only be late; once one was
         # lost for good, each further event would wait for nothing.
         self._waiting[number] = event

@@ -23,7 +23,9 @@ def count_at(node: Any, *places: str) -> int | None:
 def total(*counts: int | None) -> int | None:
     """Return the sum of the counts that the wire has, or ``None`` if it has none of them."""
     known = [count for count in counts if count is not None]
-    return sum(known) if known else None
+    if known:
+        return sum(known)
+    return None
 
 
 def usage_of(
@@ -34,7 +36,9 @@ def usage_of(
 ) -> Usage | None:
     """Return the usage, or ``None`` if the wire says nothing about it."""
     usage = Usage(input_tokens, output_tokens, cached_tokens, reasoning_tokens)
-    return None if usage == _NOTHING else usage
+    if usage == _NOTHING:
+        return None
+    return usage
 
 
 _NOTHING = Usage()

@@ -82,12 +82,21 @@ def read(item: JsonObject, path: str) -> Message:
 def _piece(piece: Any, path: str) -> MessagePart:
     if isinstance(piece, dict) and isinstance(piece.get("text"), str):
         return TextPart(text=piece["text"], raw=piece, path=path)
-    image = piece.get("image_url") if isinstance(piece, dict) else None
-    url = image.get("image_url") if isinstance(image, dict) else None
+    if isinstance(piece, dict):
+        image = piece.get("image_url")
+    else:
+        image = None
+    if isinstance(image, dict):
+        url = image.get("image_url")
+    else:
+        url = None
     media = media_from_url(url) if isinstance(url, str) else None
     if media is not None:
         return MediaPart(media=media, raw=piece, path=path)
-    kind = next(iter(piece), "") if isinstance(piece, dict) else type(piece).__name__
+    if isinstance(piece, dict):
+        kind = next(iter(piece), "")
+    else:
+        kind = type(piece).__name__
     return ProviderPart(kind=str(kind), raw={"content": [piece]}, path=path)
 
 

@@ -25,7 +25,9 @@ def as_response(body: Any) -> Any:
         return body
     if member(member(body, "function"), "name") is not None:
         body = {"role": "ROLE_ASSISTANT", "tool_calls": [body]}
-    return {"outputs": [{"message": body}]} if member(body, "role") == "ROLE_ASSISTANT" else None
+    if member(body, "role") == "ROLE_ASSISTANT":
+        return {"outputs": [{"message": body}]}
+    return None
 
 
 def recognises(body: Any) -> bool:
@@ -68,7 +70,9 @@ def read(body: Any) -> Reading | None:
 
 def _get_either(node: Any, name: str, camel: str) -> Any:
     value = member(node, name)
-    return member(node, camel) if value is None else value
+    if value is None:
+        return member(node, camel)
+    return value
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:

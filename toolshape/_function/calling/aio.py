@@ -157,15 +157,24 @@ async def _call_tool(
 ) -> Any:
     def call() -> Any:
         value = invoke(model, inject)
-        return value if is_asynchronous(value) else collect(value)
+        if is_asynchronous(value):
+            return value
+        return collect(value)
 
-    value = call() if is_async(kind) else await _run_in_thread(call, left)
-    return await await_value(value) if is_asynchronous(value) else value
+    if is_async(kind):
+        value = call()
+    else:
+        value = await _run_in_thread(call, left)
+    if is_asynchronous(value):
+        return await await_value(value)
+    return value
 
 
 async def finish(value: Any) -> Any:
     """Return the final value of a function that ran in the loop: await its value, or collect an iterator's items."""
-    return await await_value(value) if is_asynchronous(value) else collect(value)
+    if is_asynchronous(value):
+        return await await_value(value)
+    return collect(value)
 
 
 async def await_value(value: Any) -> Any:

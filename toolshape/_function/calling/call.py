@@ -66,7 +66,9 @@ def compile_call(
             raise call_error from call_error.__cause__
         try:
             value = invoke(model, inject if extend is None else extend(_tool, model, inject))
-            return value if type(value) is str or type(value) in SETTLED else final_value(value)
+            if type(value) is str or type(value) in SETTLED:
+                return value
+            return final_value(value)
         except BaseException as error:
             if is_cancellation(error):  # no caller can cancel us here: the tool cancelled itself
                 raise CallError("cancelled", tool=name) from error

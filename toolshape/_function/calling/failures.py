@@ -97,11 +97,9 @@ def validation_error(error: BaseException, *, tool: str) -> CallError:
         return error
     if isinstance(error, KeyboardInterrupt):
         raise error
-    return (
-        as_call_error(error, tool=tool)
-        if isinstance(error, ToolError)
-        else hide_error("tool_crashed", error, tool=tool)
-    )
+    if isinstance(error, ToolError):
+        return as_call_error(error, tool=tool)
+    return hide_error("tool_crashed", error, tool=tool)
 
 
 def hide_error(code: CallErrorCode, error: BaseException, *, tool: str) -> CallError:

@@ -42,7 +42,9 @@ async def run_in_turn(
             raise TimedOutError
         try:
             value = invoke(model, inject)
-            return value if is_asynchronous(value) else collect(value)
+            if is_asynchronous(value):
+                return value
+            return collect(value)
         finally:
             slot.end()
 

@@ -34,4 +34,6 @@ def collect(value: Any) -> Any:
         return value
     if is_mcp_result(value) and (text := mcp_error(value)) is not None:
         raise RemoteError(text)
-    return list(value) if isinstance(value, Iterator) else value
+    if isinstance(value, Iterator):
+        return list(value)
+    return value

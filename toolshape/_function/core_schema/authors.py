@@ -33,7 +33,9 @@ def _package_of(function: Callable[..., Any]) -> str:
     """Return the first part of a function's module; a method that is built in has none, so its object's class decides."""
     owner = getattr(function, "__self__", None)
     module = getattr(function, "__module__", None) or getattr(owner, "__module__", None)
-    return "" if module == _OF_VERSION_1 else str(module or "").partition(".")[0]
+    if module == _OF_VERSION_1:
+        return ""
+    return str(module or "").partition(".")[0]
 
 
 def _is_authors(node: Node) -> bool:
@@ -84,4 +86,6 @@ def side_of_author(node: Node) -> Node | None:
     if node["type"] != "lax-or-strict":
         return None
     lax: Node = node["lax_schema"]
-    return lax if any(map(is_authors_function, core_nodes(lax))) else None
+    if any(map(is_authors_function, core_nodes(lax))):
+        return lax
+    return None

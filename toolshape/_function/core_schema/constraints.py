@@ -45,8 +45,14 @@ def require_fitting_constraints(nodes: Iterable[Node]) -> None:
         TypeError: A constraint cannot be applied, so that each call would be refused. The message is pydantic's own.
     """
     for node in nodes:
-        steps = node.get("steps", ()) if node["type"] == "chain" else ()
-        sample = _SAMPLES.get(steps[0]["type"]) if steps else None
+        if node["type"] == "chain":
+            steps = node.get("steps", ())
+        else:
+            steps = ()
+        if steps:
+            sample = _SAMPLES.get(steps[0]["type"])
+        else:
+            sample = None
         if sample is not None:
             for step in steps[1:]:
                 if step["type"] in FUNCTIONS and is_of_pydantic(step["function"]["function"]):
@@ -115,9 +121,15 @@ def _unusable(
     node: Node, config: Node | None, definitions: Definitions, *, behind_code: bool
 ) -> Iterator[str]:
     own: bool | None = node.get("strict")
-    is_strict = (config or {}).get("strict") if own is None else own
+    if own is None:
+        is_strict = (config or {}).get("strict")
+    else:
+        is_strict = own
     if behind_code and is_strict and node["type"] in _TAKES_OBJECTS:
-        where = f" of {config['title']}" if config and "title" in config else ""
+        if config and "title" in config:
+            where = f" of {config['title']}"
+        else:
+            where = ""
         yield (
             f"a strict {node['type']}{where} behind a validator of the author's takes no JSON: "
             "declare Field(strict=False) there"

@@ -81,11 +81,10 @@ def _combine_bits(value: int, members: Sequence[enum.Flag]) -> int:
 
 def json_of_choice(value: Any) -> Any:
     """Convert an enum's value to JSON; a set is sorted, because its own order differs between processes."""
-    ordered = (
-        sorted(value, key=lambda item: (type(item).__name__, repr(item)))
-        if isinstance(value, AbstractSet)
-        else value
-    )
+    if isinstance(value, AbstractSet):
+        ordered = sorted(value, key=lambda item: (type(item).__name__, repr(item)))
+    else:
+        ordered = value
     return to_jsonable_python(ordered)
 
 
@@ -96,7 +95,9 @@ def as_text(value: Any) -> str:
 
 def key_of(value: Any) -> str:
     """Return the object key for a JSON value."""
-    return value if isinstance(value, str) else json.dumps(value)
+    if isinstance(value, str):
+        return value
+    return json.dumps(value)
 
 
 def lookup_of(choices: Choices, texts: Mapping[str, Any] | None = None) -> Callable[[Any], Any]:

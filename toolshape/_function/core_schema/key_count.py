@@ -112,7 +112,9 @@ class _Compiler:
             if count_field is not None:
                 is_optional = field["schema"]["type"] == "default"
                 (optional if is_optional else required).append((name, count_field))
-        return _count_in_fields(required, optional) if required or optional else count_of_flat
+        if required or optional:
+            return _count_in_fields(required, optional)
+        return count_of_flat
 
 
 _AS_WHAT_IS_INSIDE = frozenset(
@@ -147,11 +149,9 @@ def _count_in_items(of_item: KeyCount) -> KeyCount:
 
 
 def _count_in_map(of_value: KeyCount | None) -> KeyCount:
-    return (
-        len
-        if of_value is None
-        else lambda values: len(values) + sum(map(of_value, values.values()))
-    )
+    if of_value is None:
+        return len
+    return lambda values: len(values) + sum(map(of_value, values.values()))
 
 
 def _count_in_fields(required: Sequence[_FieldCount], optional: Sequence[_FieldCount]) -> KeyCount:

@@ -68,7 +68,10 @@ def key_rule(keys: Node | None, definitions: Definitions) -> KeyRule:
     if kind in _SIMPLE or kind in _NEVER:
         return _SIMPLE.get(kind, _NONE)
     inner = inner_node(keys, definitions)
-    rule = KeyRule() if inner is None else key_rule(inner, definitions)
+    if inner is None:
+        rule = KeyRule()
+    else:
+        rule = key_rule(inner, definitions)
     return rule._replace(
         converts=rule.converts or kind.startswith("function-")
     )  # a validator may return anything
@@ -89,7 +92,10 @@ def _rule_of_choices(node: Node) -> KeyRule:
         if type(value) is str
     }
     are_texts = choices.is_plain and all(isinstance(value, str) for value in choices.values)
-    read = None if are_texts else lookup_of(choices, members_by_key)
+    if are_texts:
+        read = None
+    else:
+        read = lookup_of(choices, members_by_key)
     return KeyRule(
         {"enum": list(members_by_key)},
         members_by_key.__contains__,

@@ -108,7 +108,10 @@ def _admits_null(node: Node, definitions: Definitions) -> bool:
     if CHOICES in node.get("metadata", {}):
         return None in node["metadata"][CHOICES]
     if kind in ("literal", "enum"):
-        choices = node["expected"] if kind == "literal" else node["members"]
+        if kind == "literal":
+            choices = node["expected"]
+        else:
+            choices = node["members"]
         return any(getattr(choice, "value", choice) is None for choice in choices)
     if kind in _NEVER_NULL:
         return False
@@ -129,7 +132,10 @@ def _inside(node: Node, definitions: Definitions) -> Node:
     Raises:
         UndecidableError: The node is not such a wrapper.
     """
-    inner = inner_node(node, definitions) if node["type"] in _PASSES_NULL_ON else None
+    if node["type"] in _PASSES_NULL_ON:
+        inner = inner_node(node, definitions)
+    else:
+        inner = None
     if inner is None:
         raise UndecidableError
     return inner

@@ -47,14 +47,18 @@ def with_optional_tag(node: Node, definitions: Definitions) -> Node:
         fitting_branches = {
             id(choices[tag]) for tag in fitting_tags
         }  # two tags may name one branch
-        return fitting_tags[0] if len(fitting_branches) == 1 else None
+        if len(fitting_branches) == 1:
+            return fitting_tags[0]
+        return None
 
     return {**node, "discriminator": tag_of, "metadata": {**node.get("metadata", {}), TAGS: names}}
 
 
 def _json_of(tag: Any) -> Any:
     """Return a tag's JSON value: pydantic cannot match an enum member that is neither a string nor an integer."""
-    return tag.value if isinstance(tag, enum.Enum) and not isinstance(tag, (str, int)) else tag
+    if isinstance(tag, enum.Enum) and not isinstance(tag, (str, int)):
+        return tag.value
+    return tag
 
 
 _Fields: TypeAlias = Mapping[str, tuple[bool, Node]]
@@ -82,7 +86,9 @@ def tag_names(discriminator: Any) -> tuple[str, ...]:
         return tuple(
             path[0] for path in discriminator if len(path) == 1 and isinstance(path[0], str)
         )
-    return (discriminator,) if isinstance(discriminator, str) else ()
+    if isinstance(discriminator, str):
+        return (discriminator,)
+    return ()
 
 
 _OPEN = "*"
@@ -106,23 +112,22 @@ def _fields_of_each_object(
                 for fields in _fields_of_each_object(branch, definitions)
             ]
         config = node.get("config", config)
-        inner = (
-            node.get("schema")
-            if node["type"] in ("model", "dataclass")
-            else inner_node(node, definitions)
-        )
+        if node["type"] in ("model", "dataclass"):
+            inner = node.get("schema")
+        else:
+            inner = inner_node(node, definitions)
         if inner is None:
             return []
         node = inner
     is_mapping = isinstance(node["fields"], Mapping)
-    listed_fields: Iterable[Any] = (
-        node["fields"].items()
-        if is_mapping
-        else [(field["name"], field) for field in node["fields"]]
-    )
-    fields_by_name = (
-        {_OPEN: (False, node)} if config.get("extra_fields_behavior") in ("allow", "ignore") else {}
-    )
+    if is_mapping:
+        listed_fields: Iterable[Any] = node["fields"].items()
+    else:
+        listed_fields = [(field["name"], field) for field in node["fields"]]
+    if config.get("extra_fields_behavior") in ("allow", "ignore"):
+        fields_by_name = {_OPEN: (False, node)}
+    else:
+        fields_by_name = {}
     for name, field in listed_fields:
         alias = field.get("validation_alias", name)
         has_default = field["schema"]["type"] == "default"

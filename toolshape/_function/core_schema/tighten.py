@@ -42,7 +42,9 @@ def tighten_node(definitions: Definitions, node: Node, config: Node | None) -> N
     if node["type"] not in ("model", "dataclass", "typed-dict"):
         return changed
     changed = _refuse_second_names(changed)
-    return changed if _sets_extra(node) else _refuse_strays(changed)
+    if _sets_extra(node):
+        return changed
+    return _refuse_strays(changed)
 
 
 # One case for each kind of value that pydantic accepts, but should reject.
@@ -271,7 +273,9 @@ def _has_no_strays(value: Any, steps: _Steps, *, is_root: bool = False) -> bool:
 def _tighten_typed_dict(node: Node) -> Node:
     if not _sets_extra(node) and "extras_schema" not in node:
         return {**node, "extra_behavior": "forbid"}
-    return _require_finite_extras(node) if node.get("extra_behavior") == "allow" else node
+    if node.get("extra_behavior") == "allow":
+        return _require_finite_extras(node)
+    return node
 
 
 def _is_unambiguous_json(text: Any) -> bool:
@@ -294,9 +298,9 @@ def _require_finite_extras(node: Node) -> Node:
     The check is added to the fields node, inside any validators around that node.
     """
     if node["type"] not in ("model-fields", "typed-dict"):
-        return (
-            {**node, "schema": _require_finite_extras(node["schema"])} if "schema" in node else node
-        )
+        if "schema" in node:
+            return {**node, "schema": _require_finite_extras(node["schema"])}
+        return node
     if "extras_schema" in node:
         return node
     return {
@@ -308,7 +312,9 @@ def _require_finite_extras(node: Node) -> Node:
 
 
 def _metadata(node: Node) -> dict[str, Any]:
-    return {"metadata": node["metadata"]} if "metadata" in node else {}
+    if "metadata" in node:
+        return {"metadata": node["metadata"]}
+    return {}
 
 
 def _wrap(node: Node, lets_through: Callable[[Any], bool], message: str = "") -> Node:
@@ -316,12 +322,17 @@ def _wrap(node: Node, lets_through: Callable[[Any], bool], message: str = "") ->
 
     If ``lets_through`` rejects the value, the discriminator finds no branch, and pydantic reports the error.
     """
-    error = ("inexact_json", message) if message else ("inexact", "not in this form")
+    if message:
+        error = ("inexact_json", message)
+    else:
+        error = ("inexact", "not in this form")
     outer_keys = {key: node[key] for key in ("ref", "metadata", "serialization") if key in node}
     inner = {key: value for key, value in node.items() if key not in ("ref", "serialization")}
 
     def branch(value: Any) -> str | None:
-        return WRAPPER if lets_through(value) else None
+        if lets_through(value):
+            return WRAPPER
+        return None
 
     return {
         "type": "json-or-python",
@@ -372,7 +383,10 @@ _CHANGES = ("strip_whitespace", "to_lower", "to_upper")
 def _require_exact_keys(node: Node, config: Node | None, definitions: Definitions) -> Node:
     """Make a map reject keys that are not in JSON notation, and two keys that become the same Python value."""
     keys = node.get("keys_schema")
-    as_written = keys if keys is None else keys.get("metadata", {}).get(KEYS, keys)
+    if keys is None:
+        as_written = keys
+    else:
+        as_written = keys.get("metadata", {}).get(KEYS, keys)
     rule = key_rule(as_written, definitions)
     if rule.drops:
         return node
@@ -384,11 +398,14 @@ def _require_exact_keys(node: Node, config: Node | None, definitions: Definition
         or config_changes_keys
         or any(inner.get(name) for inner in core_nodes(keys) for name in _CHANGES)
     ):
-        keys_with_definitions = (
-            {"type": "definitions", "schema": keys, "definitions": list(definitions.values())}
-            if definitions
-            else keys
-        )
+        if definitions:
+            keys_with_definitions = {
+                "type": "definitions",
+                "schema": keys,
+                "definitions": list(definitions.values()),
+            }
+        else:
+            keys_with_definitions = keys
         return _wrap(
             node,
             _key_discriminator(
@@ -396,7 +413,9 @@ def _require_exact_keys(node: Node, config: Node | None, definitions: Definition
                 SchemaValidator(cast("Any", keys_with_definitions), cast("Any", config)),
             ),
         )
-    return node if rule.admits is None else _wrap(node, _key_discriminator(rule.admits, None))
+    if rule.admits is None:
+        return node
+    return _wrap(node, _key_discriminator(rule.admits, None))
 
 
 def _key_discriminator(

@@ -166,7 +166,10 @@ def _without_code(node: Node) -> Node:
     """Return a node that runs nothing of the author's when a value is made."""
     if node.keys() & _AUTHORS_KEYS:
         kept = {key: value for key, value in node.items() if key not in _AUTHORS_KEYS}
-        node = {"default": None, **kept} if node["type"] == "default" else kept
+        if node["type"] == "default":
+            node = {"default": None, **kept}
+        else:
+            node = kept
     if node.get("config", {}).get("validate_default"):
         node = {**node, "config": {**node["config"], "validate_default": False}}
     return node
@@ -174,7 +177,9 @@ def _without_code(node: Node) -> Node:
 
 def _with_ref(node: Any, replaced: Node) -> Any:
     """Return a node under the name by which others refer to the node that it replaces."""
-    return {**node, "ref": replaced["ref"]} if "ref" in replaced else node
+    if "ref" in replaced:
+        return {**node, "ref": replaced["ref"]}
+    return node
 
 
 def _strictly(node: Node, config: Node | None) -> Node:
@@ -189,7 +194,9 @@ def _strictly(node: Node, config: Node | None) -> Node:
 def takes_numbers(node: Node, config: Node | None) -> bool | None:
     """Whether the author lets a string be read from a number; ``None`` if the author says nothing."""
     own: bool | None = node.get("coerce_numbers_to_str")
-    return (config or {}).get("coerce_numbers_to_str") if own is None else own
+    if own is None:
+        return (config or {}).get("coerce_numbers_to_str")
+    return own
 
 
 def _authors_copy(
@@ -216,7 +223,9 @@ def _authors_copy(
             if isinstance(value.get("type"), str):
                 return _authors_copy(value, definitions, config, is_checked=inner_is_checked)
             return {key: copy(item) for key, item in value.items()}
-        return type(value)(map(copy, value)) if isinstance(value, (list, tuple)) else value
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(copy, value))
+        return value
 
     copied: dict[str, Any] = {
         key: value if key in NOT_SCHEMAS else copy(value)
@@ -264,7 +273,9 @@ def _own_extra(node: Node) -> Node:
     if node["type"] == "dataclass":
         return {"config": config}
     is_said = "extras_schema" in node or getattr(node.get("cls"), "__closed__", None)
-    return {} if is_said else {"config": config, "extra_behavior": "ignore"}
+    if is_said:
+        return {}
+    return {"config": config, "extra_behavior": "ignore"}
 
 
 def _compile_later(inside: Node, config: Node | None) -> Inside:

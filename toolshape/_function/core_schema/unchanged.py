@@ -71,7 +71,10 @@ def check_unchanged(node: Node, inside: Inside) -> Mapping[str, Any]:
     function = node["function"]["function"]
     if node["function"]["type"] == "no-info":
         function = _ignoring_info(function)
-    made = _checked_before if node["type"] == "function-before" else _checked_wrap
+    if node["type"] == "function-before":
+        made = _checked_before
+    else:
+        made = _checked_wrap
     return {**node["function"], "type": "with-info", "function": made(function, inside)}
 
 
@@ -185,7 +188,9 @@ def ends_as(error: ErrorDetails, said: Iterable[tuple[str, Sequence[int | str]]]
 
 def _json_of(value: Any) -> bytes | None:
     """Return a value as JSON text, or ``None`` if it is not what a JSON parser makes."""
-    return to_json(value) if _is_json(value) else None
+    if _is_json(value):
+        return to_json(value)
+    return None
 
 
 def _is_json(value: Any) -> bool:

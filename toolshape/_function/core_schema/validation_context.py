@@ -16,7 +16,9 @@ _UNCHANGED = contextlib.nullcontext()
 
 def validating_with(context: Any) -> contextlib.AbstractContextManager[None]:
     """Validate everything within this block in a context; ``None`` leaves the context as it is."""
-    return _UNCHANGED if context is None else _set(context)
+    if context is None:
+        return _UNCHANGED
+    return _set(context)
 
 
 @contextlib.contextmanager

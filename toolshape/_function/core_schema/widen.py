@@ -69,31 +69,28 @@ def _use_schema_names(node: Node, config: Node | None) -> Node:
     original_fields = node["fields"]
     if not isinstance(original_fields, Mapping):
         renamed = [_accept_schema_name(field["name"], field, config) for field in original_fields]
-        return (
-            node
-            if all(map(operator.is_, renamed, original_fields))
-            else {**node, "fields": renamed}
-        )
+        if all(map(operator.is_, renamed, original_fields)):
+            return node
+        return {**node, "fields": renamed}
     fields = {
         name: _accept_schema_name(name, field, config) for name, field in original_fields.items()
     }
-    return (
-        node
-        if all(fields[name] is field for name, field in original_fields.items())
-        else {**node, "fields": fields}
-    )
+    if all(fields[name] is field for name, field in original_fields.items()):
+        return node
+    return {**node, "fields": fields}
 
 
 def _accept_schema_name(name: str, field: Node, config: Node | None) -> Node:
     """Make a field accept its name in the canonical schema: its alias, or its own name if the alias is a path."""
     alias = field.get("validation_alias")
     if alias is None or isinstance(alias, str):
-        return (
-            {**field, "validation_alias": name}
-            if alias is not None and takes_no_alias(config)
-            else field
-        )
-    paths: list[Any] = alias if alias and isinstance(alias[0], list) else [alias]
+        if alias is not None and takes_no_alias(config):
+            return {**field, "validation_alias": name}
+        return field
+    if alias and isinstance(alias[0], list):
+        paths: list[Any] = alias
+    else:
+        paths = [alias]
     if any(len(path) == 1 and isinstance(path[0], str) for path in paths) and not takes_no_alias(
         config
     ):

@@ -112,11 +112,10 @@ def _replace_ids_in_message(
 def _with_id(part: MessagePart, given: str, histories: Histories) -> MessagePart:
     if not isinstance(part, (ToolCallPart, ToolResultPart)):
         return part
-    raw = (
-        None
-        if histories.with_id is None or part.raw is None
-        else histories.with_id(part.raw, given)
-    )
+    if histories.with_id is None or part.raw is None:
+        raw = None
+    else:
+        raw = histories.with_id(part.raw, given)
     return replace(part, id=given, raw=raw, has_id=True)
 
 
@@ -133,7 +132,10 @@ def _id_for_call(part: ToolCallPart, message: Message, log: Log, ids: Ids, insid
     path = part_path(message, part)
     pattern = rule.pattern if rule is not None else ""
     if _lacks_id(part, log):
-        new_id = ids.sent(part.id, rule) if part.id not in ids.used else ids.new(part.id, pattern)
+        if part.id not in ids.used:
+            new_id = ids.sent(part.id, rule)
+        else:
+            new_id = ids.new(part.id, pattern)
         log.repaired(
             "call_id", path, f"the call of {part.wire_name} has no id", f"it is sent as {new_id!r}"
         )

@@ -34,7 +34,9 @@ OPENING = "Continue."
 
 def wire_role(message: Message) -> Role:
     """Return the role of a message on the wire, for providers that send results as user messages."""
-    return "user" if message.role == "tool" else message.role
+    if message.role == "tool":
+        return "user"
+    return message.role
 
 
 def order_messages(
@@ -163,7 +165,10 @@ def _fillers_before(last: Message | None, message: Message, log: Log) -> list[Me
     """Return the filler messages that the provider requires between ``last`` and ``message``."""
     rules = log.rules
     if last is None and message.role == "assistant":
-        rule: Any = "first_is_assistant" if "first_is_assistant" in rules else "call_placement"
+        if "first_is_assistant" in rules:
+            rule: Any = "first_is_assistant"
+        else:
+            rule = "call_placement"
         if rule in rules and (rule != "call_placement" or calls_in(message)):
             remedy = f"the user message {OPENING!r} is inserted before it"
             log.repaired(rule, message.path, "an assistant message may not come first", remedy)
@@ -217,11 +222,12 @@ def _mark_unsigned_calls(messages: list[Message], log: Log, *, is_end: bool) -> 
     """Mark unsigned calls in messages that have no wire form, and in all messages of the current turn."""
     if "missing_signature" not in log.rules:
         return messages
-    turn = (
-        max((index for index, message in enumerate(messages) if begins_turn(message)), default=-1)
-        if is_end
-        else len(messages)
-    )
+    if is_end:
+        turn = max(
+            (index for index, message in enumerate(messages) if begins_turn(message)), default=-1
+        )
+    else:
+        turn = len(messages)
     return [
         missing_signature(message, log)
         if message.role == "assistant"
@@ -273,7 +279,10 @@ def _merge_same_roles(messages: list[Message], log: Log) -> list[Message]:
             log.repaired(
                 "same_role", message.path, "two neighbours have the same role", "they are merged"
             )
-        role = last.role if last.role == message.role else wire_role(last)
+        if last.role == message.role:
+            role = last.role
+        else:
+            role = wire_role(last)
         parts: tuple[MessagePart, ...] = (*last.parts, *message.parts)
         if role == "assistant" and "text_after_call" in log.rules and parts_after_calls(parts):
             fault = "its text would follow a call in the previous message"
@@ -309,7 +318,10 @@ def merge_neighbours(
     """
     merged_messages: list[Message] = []
     for message in messages:
-        merged = merge(merged_messages[-1], message) if merged_messages else None
+        if merged_messages:
+            merged = merge(merged_messages[-1], message)
+        else:
+            merged = None
         if merged is None:
             merged_messages.append(message)
         else:

@@ -250,9 +250,15 @@ def _drop_unasked_result(
     if part.id in pairs.filled_in or part.id in pairs.left:
         raise LateResultError
     is_known = is_known or part.id in pairs.answered
-    rule: Any = "duplicate_result" if is_known else "orphan_result"
+    if is_known:
+        rule: Any = "duplicate_result"
+    else:
+        rule = "orphan_result"
     if rule in log.rules:
-        problem_text = "is a second result for the same call" if is_known else "answers no call"
+        if is_known:
+            problem_text = "is a second result for the same call"
+        else:
+            problem_text = "answers no call"
         log.repaired(
             rule,
             part_path(message, part),

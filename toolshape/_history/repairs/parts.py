@@ -63,7 +63,10 @@ def _without_blank_texts(part: ToolResultPart, message: Message, log: Log) -> To
 
 def text_after_call(message: Message, log: Log) -> Message:
     """Move text and media that follow a call before the first call."""
-    late_parts = parts_after_calls(message.parts) if message.role == "assistant" else []
+    if message.role == "assistant":
+        late_parts = parts_after_calls(message.parts)
+    else:
+        late_parts = []
     if not late_parts:
         return message
     path = part_path(message, late_parts[0])
@@ -225,11 +228,10 @@ def media_in_result(message: Message, log: Log) -> Message:
             return part
         if part.raw is None and not has_no_other_place:
             return part
-        remedy = (
-            "only its name is sent"
-            if has_no_other_place
-            else "it is moved out, or only its name is sent"
-        )
+        if has_no_other_place:
+            remedy = "only its name is sent"
+        else:
+            remedy = "it is moved out, or only its name is sent"
         log.repaired(
             "media_in_result",
             part_path(message, part),
@@ -347,7 +349,10 @@ def trailing_space(message: Message, log: Log) -> Message:
         "the last text ends in white space",
         "it is stripped",
     )
-    raw = {**last.raw, "text": text} if isinstance(last.raw, dict) and "text" in last.raw else None
+    if isinstance(last.raw, dict) and "text" in last.raw:
+        raw = {**last.raw, "text": text}
+    else:
+        raw = None
     return with_parts(message, (*message.parts[:-1], replace(last, text=text, raw=raw)))
 
 
@@ -378,7 +383,10 @@ def call_without_id(message: Message, log: Log) -> Message:
     def change(part: MessagePart) -> MessagePart:
         if not isinstance(part, (ToolCallPart, ToolResultPart)) or part.raw is None:
             return part
-        raw_without_id = None if with_id is None else with_id(part.raw, None)
+        if with_id is None:
+            raw_without_id = None
+        else:
+            raw_without_id = with_id(part.raw, None)
         if raw_without_id == part.raw:
             return part
         log.repaired(

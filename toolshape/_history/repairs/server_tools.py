@@ -91,4 +91,6 @@ def open_from(messages: Sequence[Message], rules: Rules) -> int:
     start = max((at for at, message in enumerate(messages) if begins_turn(message)), default=0)
     parts = (part for message in messages[start:] for part in message.parts)
     has_calls = any(_own_call(part, rules)[0] is not None for part in parts)
-    return start if has_calls else len(messages)
+    if has_calls:
+        return start
+    return len(messages)

@@ -82,7 +82,10 @@ def outline_definition(
     except RecursionError as error:
         raise _too_large(name, _TOO_DEEP) from error
     function = choose(found.key)
-    signature = None if function is None else _signature(function, found.name, frame)
+    if function is None:
+        signature = None
+    else:
+        signature = _signature(function, found.name, frame)
     return Unread(found, function, signature, read_options)
 
 
@@ -187,13 +190,19 @@ def _default_findings(defaults: "Defaults", signature: Signature | None) -> Iter
     refused = list(schema_defaults.refused_defaults(defaults))
     if refused:
         shown = "; ".join(f"{at.path}: {shorten(default)}" for at, default in refused[:_MOST_NAMED])
-        more = f" and {len(refused) - _MOST_NAMED} more" if len(refused) > _MOST_NAMED else ""
+        if len(refused) > _MOST_NAMED:
+            more = f" and {len(refused) - _MOST_NAMED} more"
+        else:
+            more = ""
         message = f"these defaults are not valid, and not filled in: {shown}{more}"
         yield Finding(path="", rule="refused_default", message=message)
     properties = defaults.schema.get("properties", {})
     for parameter in () if signature is None else signature.parameters:
         node = properties.get(parameter.name)
-        default = node.get("default", _NO_DEFAULT) if isinstance(node, dict) else _NO_DEFAULT
+        if isinstance(node, dict):
+            default = node.get("default", _NO_DEFAULT)
+        else:
+            default = _NO_DEFAULT
         is_refused = any(at.path == parameter.name for at, _ in refused)
         differs = default is not _NO_DEFAULT and default is not None and not is_refused
         if differs and parameter.default not in (default, inspect.Parameter.empty):
@@ -215,7 +224,9 @@ def _verbatim(foreign: Foreign) -> Verbatim | None:
 
 def read_documents(given: Mapping[str, Any]) -> Documents | None:
     """Return the documents that definitions refer to, as a copy; ``None`` if there are none."""
-    return Documents(copy_json(dict(given))) if given else None
+    if given:
+        return Documents(copy_json(dict(given)))
+    return None
 
 
 def list_definitions(given: Any) -> list[Any]:
@@ -398,8 +409,12 @@ def _compile_invoke(
 
 
 def _result_form(foreign: Foreign, signature: Signature | None) -> ResultForm:
-    function_form = (
-        result_forms.untyped_form() if signature is None else result_forms.describe(signature)
-    )
-    schema = function_form.schema if foreign.output is None else foreign.output
+    if signature is None:
+        function_form = result_forms.untyped_form()
+    else:
+        function_form = result_forms.describe(signature)
+    if foreign.output is None:
+        schema = function_form.schema
+    else:
+        schema = foreign.output
     return ResultForm(schema=schema, write=function_form.write, findings=function_form.findings)

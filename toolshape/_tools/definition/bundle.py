@@ -104,8 +104,13 @@ class _Anchored:
 
 
 def _dialect_of(node: Any, outer: Any) -> Any:
-    declared = node.get("$schema") if isinstance(node, dict) else None
-    return specification_with(declared, default=outer) if isinstance(declared, str) else outer
+    if isinstance(node, dict):
+        declared = node.get("$schema")
+    else:
+        declared = None
+    if isinstance(declared, str):
+        return specification_with(declared, default=outer)
+    return outer
 
 
 def _resource(contents: Any, dialect: Any) -> Any:
@@ -118,8 +123,13 @@ def _is_held_apart(node: Any, root: Any, dialect: Any) -> bool:
 
 
 def _id_of(node: Any, dialect: Any) -> str | None:
-    identifier = dialect.id_of(node) if isinstance(node, dict) else None
-    return identifier if isinstance(identifier, str) and identifier else None
+    if isinstance(node, dict):
+        identifier = dialect.id_of(node)
+    else:
+        identifier = None
+    if isinstance(identifier, str) and identifier:
+        return identifier
+    return None
 
 
 @dataclass(kw_only=True, slots=True)
@@ -322,7 +332,10 @@ class _Bundler:
         anchors = self.anchors(home.contents, inside.dialect, home.resolver)
         name = unquote(fragment)
         # An empty fragment is the root, and the recursive anchor only for a ``$recursiveRef``.
-        anchored = anchors.get(name) if name or is_dynamic else None
+        if name or is_dynamic:
+            anchored = anchors.get(name)
+        else:
+            anchored = None
         if anchored is None:
             target = scope.resolver.lookup(reference)
             return target.contents, self.entered(target.resolver, scope)
@@ -380,7 +393,9 @@ class _Bundler:
         if len(set(bundled)) > 1:  # $ref and $dynamicRef: both hold
             others = [{"$ref": reference} for reference in bundled[1:]]
             written["allOf"] = [*written.get("allOf", ()), *others]
-        return _in_words_of_later_drafts(written) if scope.dialect is DRAFT3 else written
+        if scope.dialect is DRAFT3:
+            return _in_words_of_later_drafts(written)
+        return written
 
     def write_value(self, keyword: str, value: Any, scope: _Scope, path: str) -> Any:
         """Return the value of a keyword, with the schemas inside it written."""
@@ -394,7 +409,10 @@ class _Bundler:
             return value
         written: JsonSchema = {}
         for name, inner in value.items():
-            inner_path = f"{path}.{name}".lstrip(".") if keyword == "properties" else path
+            if keyword == "properties":
+                inner_path = f"{path}.{name}".lstrip(".")
+            else:
+                inner_path = path
             written[name] = self.write(inner, scope, inner_path)
         return written
 
@@ -415,11 +433,15 @@ def _in_words_of_later_drafts(node: JsonSchema) -> JsonSchema:
 
 
 def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+    if isinstance(value, list):
+        return value
+    return [value]
 
 
 def _as_schema(kind: Any) -> Any:
-    return kind if isinstance(kind, dict) else {"type": kind}
+    if isinstance(kind, dict):
+        return kind
+    return {"type": kind}
 
 
 def _with_environment(scope: _Scope, environment: _Environment) -> _Scope:

@@ -71,7 +71,9 @@ class Outline(NamedTuple):
     def key(self) -> str:
         """The name in the definition, by which its function is found; the tool's own if it has none."""
         written = self.inner.get("name")
-        return written if isinstance(written, str) and written else self.name
+        if isinstance(written, str) and written:
+            return written
+        return self.name
 
 
 def entries(given: Any) -> Iterator[Any]:
@@ -178,7 +180,10 @@ def _require_few_values(given: Any) -> None:
     while pending:
         value = pending.pop()
         count += len(value)
-        inner = value.values() if isinstance(value, dict) else value
+        if isinstance(value, dict):
+            inner = value.values()
+        else:
+            inner = value
         pending += [each for each in inner if isinstance(each, (dict, list))]
         if count > _MOST_VALUES:
             message = f"more than {_MOST_VALUES:,} values: split the definition"
@@ -247,8 +252,14 @@ def read_definition(outlined: Outline, documents: "Documents | None" = None) -> 
     form, entry, inner, tool_name, schema = outlined
     reader = SchemaReader(documents)
     parameters = reader.arguments(schema)
-    output = None if form.output is None else inner.get(form.output)
-    output_schema = reader.canonical(output) if isinstance(output, dict) else None
+    if form.output is None:
+        output = None
+    else:
+        output = inner.get(form.output)
+    if isinstance(output, dict):
+        output_schema = reader.canonical(output)
+    else:
+        output_schema = None
     if reader.problems:
         raise ForeignError(tool_name, *reader.problems)
     examples = inner.get("input_examples", ())
@@ -256,7 +267,10 @@ def read_definition(outlined: Outline, documents: "Documents | None" = None) -> 
     title = _title(inner) if form.schema else None
     if not isinstance(examples, (list, tuple)):
         examples = ()
-    said = description.strip() if isinstance(description, str) else ""
+    if isinstance(description, str):
+        said = description.strip()
+    else:
+        said = ""
     is_strict = inner.get("strict")
     return Foreign(
         form=_provider_of(form, entry, schema),
@@ -328,7 +342,9 @@ def _provider_of(form: _DefinitionForm, entry: JsonObject, schema: Any) -> str:
         kind = schema.get("type")
         if isinstance(kind, str) and kind.isupper():
             return "gemini-openapi"
-        return "json-schema" if "output" in entry else "openai-functions"
+        if "output" in entry:
+            return "json-schema"
+        return "openai-functions"
     return form.provider
 
 
@@ -369,7 +385,9 @@ def _title(inner: JsonObject) -> str | None:
     """Return the display name. Before revision 2025-06-18, MCP put the title into ``annotations``."""
     hints = inner.get("annotations")
     title = inner.get("title") or (hints.get("title") if isinstance(hints, dict) else None)
-    return title if isinstance(title, str) else None
+    if isinstance(title, str):
+        return title
+    return None
 
 
 _READ = frozenset({"type", "name", "title", "description", "strict", "input_examples"})

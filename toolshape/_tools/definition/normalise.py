@@ -56,8 +56,12 @@ def as_object(schema: Any) -> JsonSchema | None:
     if isinstance(schema, list) and _are_parameters(schema):
         return _schema_of_list(schema)
     if isinstance(schema, dict):
-        return {"type": "object", "properties": schema} if _is_map_of_parameters(schema) else schema
-    return {"type": "object", "properties": {}} if schema is None or schema is True else None
+        if _is_map_of_parameters(schema):
+            return {"type": "object", "properties": schema}
+        return schema
+    if schema is None or schema is True:
+        return {"type": "object", "properties": {}}
+    return None
 
 
 class SchemaReader:
@@ -110,11 +114,9 @@ class SchemaReader:
             message = f"arguments must be an object, not {canonical['type']!r}"
             self.problems.append(Problem(path="", rule="type", message=message))
         canonical = {**canonical, "type": "object"}
-        return (
-            canonical
-            if canonical.keys() & {"properties", *UNIONS}
-            else {**canonical, "properties": {}}
-        )
+        if canonical.keys() & {"properties", *UNIONS}:
+            return canonical
+        return {**canonical, "properties": {}}
 
     def canonical(self, schema: JsonSchema) -> JsonSchema:
         """Return the schema in draft 2020-12."""
@@ -294,9 +296,10 @@ class SchemaReader:
         """Rewrite boolean branches as objects; drop union branches that admit no value."""
         for keyword in _LISTS_OF_SCHEMAS:
             if keyword in node:
-                impossible_schemas: tuple[Any, ...] = (
-                    (False, {"not": {}}, {"not": True}) if keyword in ("anyOf", "oneOf") else ()
-                )
+                if keyword in ("anyOf", "oneOf"):
+                    impossible_schemas: tuple[Any, ...] = (False, {"not": {}}, {"not": True})
+                else:
+                    impossible_schemas = ()
                 original_branches = node[keyword]
                 node[keyword] = [
                     _as_object(inner)
@@ -311,7 +314,10 @@ class SchemaReader:
     def types(self, node: JsonSchema, at: Place) -> None:
         """Rewrite each type to its JSON Schema name; add ``items`` to arrays."""
         if "type" in node:
-            declared = node["type"] if isinstance(node["type"], list) else [node["type"]]
+            if isinstance(node["type"], list):
+                declared = node["type"]
+            else:
+                declared = [node["type"]]
             resolved_types = [self.type(name, at) for name in declared]
             known_types = list(dict.fromkeys(name for name in resolved_types if name is not None))
             if known_types and None not in resolved_types:
@@ -338,11 +344,9 @@ class SchemaReader:
         """
         self.base = base
         marked_schema = everywhere(self.implied_type)(schema).schema
-        return (
-            everywhere(self.noted_type)(marked_schema).schema
-            if mentions(marked_schema, _IMPLIED)
-            else marked_schema
-        )
+        if mentions(marked_schema, _IMPLIED):
+            return everywhere(self.noted_type)(marked_schema).schema
+        return marked_schema
 
     def implied_type(self, node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG002 - a rule
         """Add the type that fields or items imply, and a mark that the type was implied."""
@@ -442,7 +446,10 @@ class SchemaReader:
         if "enum" in node and None not in node["enum"]:
             node["enum"] = [*node["enum"], None]
         if "type" in node:
-            types = node["type"] if isinstance(node["type"], list) else [node["type"]]
+            if isinstance(node["type"], list):
+                types = node["type"]
+            else:
+                types = [node["type"]]
             node["type"] = list(dict.fromkeys([*types, "null"]))
         if node.get("anyOf"):
             node["anyOf"] = [*node["anyOf"], {"type": "null"}]
@@ -457,7 +464,9 @@ class SchemaReader:
 
     def path(self, at: Place) -> str:
         """Return a node's path, prefixed with the definition that contains it."""
-        return f"{self.base}.{at.path}".strip(".") if self.base else at.path
+        if self.base:
+            return f"{self.base}.{at.path}".strip(".")
+        return at.path
 
 
 _IMPLIED = "x-toolshape-implied"
@@ -469,7 +478,9 @@ def _implied_type(node: JsonSchema) -> str | None:
         return None
     if node.keys() & {"properties", "patternProperties"}:
         return "object"
-    return "array" if node.keys() & {"items", "prefixItems"} else None
+    if node.keys() & {"items", "prefixItems"}:
+        return "array"
+    return None
 
 
 def _without_implied_type(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
@@ -482,7 +493,9 @@ def _as_object(schema: Any) -> Any:
     """Return a boolean schema as the equivalent object; return any other schema unchanged."""
     if schema is True:
         return {}
-    return {"not": {}} if schema is False else schema
+    if schema is False:
+        return {"not": {}}
+    return schema
 
 
 def _are_parameters(given: list[Any]) -> bool:
@@ -498,9 +511,10 @@ def _schema_of_list(parameters: list[JsonSchema]) -> JsonSchema:
         item["name"]: {key: value for key, value in item.items() if key not in ("name", "optional")}
         for item in parameters
     }
-    required = (
-        {"required": [name for name in properties if name not in optional]} if optional else {}
-    )
+    if optional:
+        required = {"required": [name for name in properties if name not in optional]}
+    else:
+        required = {}
     return {"type": "object", "properties": properties, **required}
 
 

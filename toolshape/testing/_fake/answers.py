@@ -154,7 +154,10 @@ def completion_of(
     needs_reasoning = (
         histories is not None and histories.rule("missing_reasoning", model) is not None
     )
-    reasoning = "I call a tool." if needs_reasoning and calls else ""
+    if needs_reasoning and calls:
+        reasoning = "I call a tool."
+    else:
+        reasoning = ""
     return Completion(
         model=model,
         id=generated_id(seed, 0),
@@ -171,7 +174,10 @@ def _first_half(arguments: Any) -> Any:
     """Return the arguments as far as a model wrote them that was stopped in the middle."""
     if (text := plain_text(arguments)) is not None:
         return {PLAIN_TEXT: text[: len(text) // 2]}
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    if isinstance(arguments, str):
+        text = arguments
+    else:
+        text = json.dumps(arguments)
     return text[: max(len(text) // 2, 1)]
 
 
@@ -275,9 +281,10 @@ def _takes_text(tool: SentTool) -> bool:
 
 def _final_text(provider: Provider, request: RequestRead, chance: random.Random) -> str:
     output_form = provider.output
-    sent_output = (
-        None if output_form is None or output_form.sent is None else output_form.sent(request.body)
-    )
+    if output_form is None or output_form.sent is None:
+        sent_output = None
+    else:
+        sent_output = output_form.sent(request.body)
     if sent_output is None or not isinstance(sent_output.schema, dict):
         return "All is done."
     for _ in range(_TRIES):
@@ -342,11 +349,9 @@ _JSON = {"content-type": "application/json"}
 
 def _half(chunks: list[bytes]) -> list[bytes]:
     """Return the first half of the chunks. If there is only one chunk, return the first half of that chunk."""
-    return (
-        [chunks[0][: len(chunks[0]) // 2]]
-        if len(chunks) == 1
-        else chunks[: max(len(chunks) // 2, 1)]
-    )
+    if len(chunks) == 1:
+        return [chunks[0][: len(chunks[0]) // 2]]
+    return chunks[: max(len(chunks) // 2, 1)]
 
 
 def error_reply(server: Server, refusal: Refusal) -> tuple[Reply, JsonObject]:

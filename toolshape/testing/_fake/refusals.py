@@ -82,7 +82,9 @@ def _size(tool: SentTool) -> GrammarSize:
 
 def _rules_provider(provider: Provider, tool: SentTool) -> Provider:
     """Return the provider whose rules apply to a tool's schema. The schema may use another provider's dialect."""
-    return provider if tool.dialect in ("", provider.form) else get(tool.dialect)
+    if tool.dialect in ("", provider.form):
+        return provider
+    return get(tool.dialect)
 
 
 def _count_faults(provider: Provider, request: RequestRead) -> Iterator[RequestFault]:
@@ -122,7 +124,10 @@ def _budget_faults(provider: Provider, request: RequestRead) -> Iterator[Request
 def _tool_faults(provider: Provider, tool: SentTool) -> Iterator[RequestFault]:
     base_fault = RequestFault(path="", rule="", message="", tool=str(tool.name), number=tool.number)
     names, name = provider.names, tool.name
-    longest = names.longest if names.longest_accepted is None else names.longest_accepted
+    if names.longest_accepted is None:
+        longest = names.longest
+    else:
+        longest = names.longest_accepted
     if not isinstance(name, str) or not names._replace(longest=longest).admits(name):
         message = f"{name!r} is not a valid tool name"
         yield base_fault._replace(
@@ -188,7 +193,10 @@ def _output_faults(
 ) -> Iterator[RequestFault]:
     """Yield the faults in the schema for an answer."""
     form = provider.output
-    sent_output = None if form is None or form.sent is None else form.sent(request.body)
+    if form is None or form.sent is None:
+        sent_output = None
+    else:
+        sent_output = form.sent(request.body)
     if form is None or sent_output is None:
         return
     base_fault = RequestFault(
@@ -222,10 +230,14 @@ def _output_faults(
         )
     if not isinstance(sent_output.schema, dict):
         return
-    judge = provider if sent_output.dialect in ("", provider.form) else get(sent_output.dialect)
-    rules = (
-        judge.schema if judge.output is None or judge.output.schema is None else judge.output.schema
-    )
+    if sent_output.dialect in ("", provider.form):
+        judge = provider
+    else:
+        judge = get(sent_output.dialect)
+    if judge.output is None or judge.output.schema is None:
+        rules = judge.schema
+    else:
+        rules = judge.output.schema
     for problem in _problems(
         rules, sent_output.schema, is_strict=sent_output.is_strict or form.is_always_strict
     ):
@@ -301,12 +313,17 @@ _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 def _subject(message: str) -> str:
     """Return the name that a message is about: its first quoted string, or else its first word."""
     quoted = _QUOTED.search(message)
-    return next(filter(None, quoted.groups()), "") if quoted else message.partition(" ")[0]
+    if quoted:
+        return next(filter(None, quoted.groups()), "")
+    return message.partition(" ")[0]
 
 
 def refuse(provider: Provider, fault: RequestFault) -> tuple[Refusal, Refused]:
     """Return the error to send for a fault, and its record. The error uses the provider's recorded wording, if any."""
-    rule = f"output:{fault.rule}" if fault.is_of_output else fault.rule
+    if fault.is_of_output:
+        rule = f"output:{fault.rule}"
+    else:
+        rule = fault.rule
     wordings = server_of(provider).wordings
     wording = wordings.get(rule if fault.given else f"{rule}:missing") or wordings.get(rule)
     if wording is None:
@@ -314,7 +331,10 @@ def refuse(provider: Provider, fault: RequestFault) -> tuple[Refusal, Refused]:
         refusal = Refusal(400, message.removeprefix(": "), param=fault.path or None)
     else:
         fields = _fields(fault)
-        param = None if wording.param is None else wording.param.format(**fields)
+        if wording.param is None:
+            param = None
+        else:
+            param = wording.param.format(**fields)
         refusal = Refusal(wording.status, wording.message.format(**fields), wording.code, param)
     reason = Refused(
         rule=fault.rule,

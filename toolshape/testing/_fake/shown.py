@@ -44,8 +44,13 @@ def schema_in(provider: Provider, entry: Any) -> Any:
         **request,
         **request.get("config", {}),
     }  # Gemini's SDK moves these fields to the top of the body
-    parsed = None if provider.server is None else provider.server.read_request(body)
-    return parsed.tools[0].schema if parsed is not None and parsed.tools else None
+    if provider.server is None:
+        parsed = None
+    else:
+        parsed = provider.server.read_request(body)
+    if parsed is not None and parsed.tools:
+        return parsed.tools[0].schema
+    return None
 
 
 def _make_checker(shape: Shape) -> Callable[[Any], bool]:

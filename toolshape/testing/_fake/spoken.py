@@ -83,8 +83,14 @@ def write_answer(provider: Provider, request: RequestRead, spoken: SpokenValue) 
         NoFormError: The request does not ask for this output, or the value does not fit the schema in the request.
     """
     record, form = spoken.record, provider.output
-    canonical = {FIELD: spoken.canonical} if record.is_wrapped else spoken.canonical
-    sent_output = None if form is None or form.sent is None else form.sent(request.body)
+    if record.is_wrapped:
+        canonical = {FIELD: spoken.canonical}
+    else:
+        canonical = spoken.canonical
+    if form is None or form.sent is None:
+        sent_output = None
+    else:
+        sent_output = form.sent(request.body)
     if sent_output is not None:
         return SpokenAnswer(
             _write_in_form(

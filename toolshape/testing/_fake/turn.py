@@ -121,7 +121,10 @@ class Turn:
             UsageError: No tool of the fake has this name, or the arguments are not JSON. Or the mistake is unknown, or
                 does not apply to these arguments. Or ``raw`` is combined with other arguments.
         """
-        known_tool = self._tools.get(tool) if isinstance(tool, str) else tool
+        if isinstance(tool, str):
+            known_tool = self._tools.get(tool)
+        else:
+            known_tool = tool
         name = tool if isinstance(tool, str) else tool.name
         if known_tool is None and self._tools:
             hint = did_you_mean(name, self._tools) or f"the tools are {', '.join(self._tools)}"
@@ -140,7 +143,10 @@ class Turn:
             record_of(known_tool).compile_validation(
                 ValidationSettings(known_tool.name, frozenset())
             )(canonical)
-        applied_slip = None if slip is None else _find_slip(known_tool, name, canonical, slip)
+        if slip is None:
+            applied_slip = None
+        else:
+            applied_slip = _find_slip(known_tool, name, canonical, slip)
         self.scripted.append(
             ScriptedCall(
                 name, known_tool, canonical if applied_slip is None else applied_slip.payload
