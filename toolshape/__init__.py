@@ -1,4 +1,6 @@
-"""Describe a function once; send it to every model provider, and read every call back as the function's own arguments."""
+"""Describe a function once; send it to every model provider, and read every call back
+as the function's own arguments.
+"""
 
 import importlib
 import typing
@@ -125,7 +127,10 @@ _LATER = {
     "Results": "toolshape._plan.results",
     "explain": "toolshape._failures.explain",
 }
-"""Maps public names to modules that are imported at first use. The classes in them set ``__module__`` themselves."""
+"""Maps public names to modules that are imported at first use.
+
+The classes in them set ``__module__`` themselves.
+"""
 
 
 _SUBMODULES = frozenset(
@@ -133,7 +138,10 @@ _SUBMODULES = frozenset(
         "bridges", "contract", "evals", "ledger", "mcp", "messages", "otel", "provider", "testing", "text", "trace",
     }
 )  # fmt: skip
-"""The public submodules, which are imported when they are first read as attributes. Some need an extra."""
+"""The public submodules, which are imported when they are first read as attributes.
+
+Some need an extra.
+"""
 
 
 if not typing.TYPE_CHECKING:  # type checkers can then report misspelt names

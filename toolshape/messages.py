@@ -1,6 +1,8 @@
-"""Defines provider-neutral records of conversation messages, in the terms of OpenTelemetry's GenAI conventions.
+"""Defines provider-neutral records of conversation messages, in the terms of
+OpenTelemetry's GenAI conventions.
 
-The library reads ``Message`` records from one provider's messages, and writes them as messages of another provider.
+The library reads ``Message`` records from one provider's messages, and writes them as messages of
+another provider.
 """
 
 from collections.abc import Iterable
@@ -38,9 +40,11 @@ CallFault: TypeAlias = Literal["unknown_tool", "malformed_arguments", "ambiguous
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Origin:
-    """The author of a message: the provider, the model, and the fingerprint of the tools in the request.
+    """The author of a message: the provider, the model, and the
+    fingerprint of the tools in the request.
 
-    Opaque content of the message, for example signatures and encrypted reasoning, is sent back only to its author.
+    Opaque content of the message, for example signatures and encrypted reasoning, is sent back only
+    to its author.
     """
 
     provider: str
@@ -52,7 +56,8 @@ class Origin:
 class TextPart:
     """Text in a message.
 
-    In every part, ``raw`` is the part as the provider sent it, and ``path`` is the place of the part in the message.
+    In every part, ``raw`` is the part as the provider sent it, and ``path`` is the place of the
+    part in the message.
     """
 
     text: str
@@ -73,10 +78,11 @@ class ReasoningPart:
 class ToolCallPart:
     """A call that a model made.
 
-    ``wire_name`` and ``arguments_raw`` are the name and arguments on the wire. ``name`` is the tool's own name, and
-    ``arguments`` are in canonical form. Both are ``None`` if no tool has this name; ``arguments`` is also ``None`` if
-    the arguments cannot be read. ``fault`` says what is wrong with the call. ``has_id`` is ``True`` if the provider
-    sent the id, and ``False`` if this library generated it.
+    ``wire_name`` and ``arguments_raw`` are the name and arguments on the wire. ``name`` is the
+    tool's own name, and ``arguments`` are in canonical form. Both are ``None`` if no tool has this
+    name; ``arguments`` is also ``None`` if the arguments cannot be read. ``fault`` says what is
+    wrong with the call. ``has_id`` is ``True`` if the provider sent the id, and ``False`` if this
+    library generated it.
     """
 
     id: str
@@ -92,12 +98,13 @@ class ToolCallPart:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolResultPart:
-    """The result of a call: its ``text``, and its ``parts`` (texts, images, files) if ``text`` is not the whole result.
+    """The result of a call: its ``text``, and its ``parts`` (texts, images, files) if
+    ``text`` is not the whole result.
 
-    ``code`` is the code of the error, or ``None`` if the call returned a value. ``is_text`` is ``True`` if the call
-    returned a string, ``False`` if ``text`` is the JSON of another value, and ``None`` if that is unknown.
-    ``call_raw`` is the call as its provider sent it, if the result must be written in the same form, or the arguments of
-    a call that is written as plain text.
+    ``code`` is the code of the error, or ``None`` if the call returned a value. ``is_text`` is
+    ``True`` if the call returned a string, ``False`` if ``text`` is the JSON of another value, and
+    ``None`` if that is unknown. ``call_raw`` is the call as its provider sent it, if the result
+    must be written in the same form, or the arguments of a call that is written as plain text.
     """
 
     id: str
@@ -142,11 +149,13 @@ MessagePart: TypeAlias = (
 class Message:
     """One message of a conversation.
 
-    ``origin`` is the author, or ``None`` for the user and the application. ``raw`` is the message as it was received,
-    or ``None`` if this library made or changed the message. ``finish`` says why a response ended, in the same words
-    for all providers. ``usage`` are the tokens of the response that ended with this message, if it was read by
-    ``Conversation`` and has counts. ``holds_secret`` says that a call or an answer in the message may hold a secret, by the
-    tool or the type that read it; it is stored with the message. ``path`` says where the message is, for example ``messages[3]``.
+    ``origin`` is the author, or ``None`` for the user and the application. ``raw`` is the message
+    as it was received, or ``None`` if this library made or changed the message. ``finish`` says why
+    a response ended, in the same words for all providers. ``usage`` are the tokens of the response
+    that ended with this message, if it was read by ``Conversation`` and has counts.
+    ``holds_secret`` says that a call or an answer in the message may hold a secret, by the tool or
+    the type that read it; it is stored with the message. ``path`` says where the message is, for
+    example ``messages[3]``.
     """
 
     __module__ = "toolshape"
@@ -169,7 +178,10 @@ class Message:
 
 
 def part_path(message: Message, part: MessagePart) -> str:
-    """Return the path of a part. A part that was moved from another message keeps its original path."""
+    """Return the path of a part.
+
+    A part that was moved from another message keeps its original path.
+    """
     if message.path and part.path.startswith(f"{message.path.partition('[')[0]}["):
         return part.path
     if part.path:
@@ -188,7 +200,9 @@ def results_in(message: Message) -> list[ToolResultPart]:
 
 
 def with_parts(message: Message, parts: Iterable[MessagePart]) -> Message:
-    """Return the message with other parts and without ``raw``, or the message itself if the parts are the same."""
+    """Return the message with other parts and without ``raw``, or the message
+    itself if the parts are the same.
+    """
     new_parts = tuple(parts)
     if len(new_parts) == len(message.parts) and all(map(is_, new_parts, message.parts)):
         return message
@@ -199,8 +213,8 @@ def with_parts(message: Message, parts: Iterable[MessagePart]) -> Message:
 class Repair:
     """One repair of a history: where (``path``), why (``rule``), and what was done (``note``).
 
-    ``invalidates`` lists the paths of reasoning whose signatures the repair invalidates, if the provider's signatures
-    cover the preceding messages.
+    ``invalidates`` lists the paths of reasoning whose signatures the repair invalidates, if the
+    provider's signatures cover the preceding messages.
     """
 
     __module__ = "toolshape"

@@ -1,8 +1,8 @@
 """The public names for authors of a ``Provider``, re-exported from the private modules.
 
-A provider is one frozen record: a name rule, an ordered list of rewrites, and functions from JSON to JSON. A package
-registers its provider as an entry point of the group ``toolshape.providers``. ``toolshape.testing.check_provider``
-checks a provider against the laws.
+A provider is one frozen record: a name rule, an ordered list of rewrites, and functions from JSON
+to JSON. A package registers its provider as an entry point of the group ``toolshape.providers``.
+``toolshape.testing.check_provider`` checks a provider against the laws.
 """
 
 from toolshape._families import available, family_of, get, recognised

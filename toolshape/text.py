@@ -1,7 +1,7 @@
 """Reads and writes tool calls in the text of open models, without tools or a provider.
 
-To parse text as calls of your tools, use ``bind("text:hermes")``. This module lists the formats, and reads or writes
-text in the format that you name.
+To parse text as calls of your tools, use ``bind("text:hermes")``. This module lists the formats,
+and reads or writes text in the format that you name.
 """
 
 import re
@@ -33,7 +33,8 @@ def formats() -> tuple[TextFormat, ...]:
 
 
 def format_for(model: str) -> str:
-    """Return the name of the format that a model writes, as in ``bind(f"text:{format_for(model)}")``.
+    """Return the name of the format that a model writes, as in
+    ``bind(f"text:{format_for(model)}")``.
 
     Args:
         model: The name of the model, as on Hugging Face: ``"Qwen/Qwen3-8B"``.
@@ -42,8 +43,9 @@ def format_for(model: str) -> str:
         UsageError: No known format matches the name of the model.
     """
     name = model.rpartition("/")[2].lower()
-    # A model's name begins with its family. The base model's name comes later, as in Hermes-3-Llama-3.1-8B. So the
-    # earliest match decides. If several matches begin at the same position, the longest match decides.
+    # A model's name begins with its family. The base model's name comes later, as in
+    # Hermes-3-Llama-3.1-8B. So the earliest match decides. If several matches begin at the same
+    # position, the longest match decides.
     matches = [
         (-match.start(), len(match[0]), text_format.name)
         for text_format in FORMATS.values()
@@ -73,8 +75,8 @@ def read(format: str, text: str, schemas: Mapping[str, Any] | None = None) -> Te
     Args:
         format: The name of the format.
         text: The text that the model wrote.
-        schemas: JSON Schemas of the tools' parameters, by tool name. Formats without types need schemas: without a
-            schema, every argument is a string.
+        schemas: JSON Schemas of the tools' parameters, by tool name. Formats without types need
+            schemas: without a schema, every argument is a string.
 
     Raises:
         UsageError: No format has this name.
@@ -95,7 +97,8 @@ def write(
         schemas: The schemas of the tools, as for ``read``.
 
     Raises:
-        UsageError: No format has this name, or a call cannot be written in it: the text would be read as another call.
+        UsageError: No format has this name, or a call cannot be written in it: the text would be
+            read as another call.
     """
     text_format = _find_format(format)
     text_calls = [
@@ -106,9 +109,12 @@ def write(
 
 
 class Reader:
-    """Reads a model's text that arrives in pieces. The calls do not depend on where the text is split.
+    """Reads a model's text that arrives in pieces.
 
-    After each ``feed`` or ``close``, ``text`` holds the new text around the calls, and ``reasoning`` the new reasoning.
+    The calls do not depend on where the text is split.
+
+    After each ``feed`` or ``close``, ``text`` holds the new text around the calls, and
+    ``reasoning`` the new reasoning.
 
     Args:
         format: The name of the format.

@@ -1,4 +1,6 @@
-"""Defines ``Answer``; validates the JSON of an answer, and describes what is wrong with an invalid answer."""
+"""Defines ``Answer``; validates the JSON of an answer, and describes what
+is wrong with an invalid answer.
+"""
 
 import functools
 import json
@@ -39,9 +41,11 @@ If the answer is not an object, the LLM also writes the answer in this field."""
 
 
 ReadAnswer: TypeAlias = Callable[[Any, bool], Validated]
-"""Validates the JSON of an answer (text or a dict); the second argument tells whether the response was cut off.
+"""Validates the JSON of an answer (text or a dict); the second argument tells
+whether the response was cut off.
 
-Returns the value, and the coercions that made it valid. Raises ``AnswerError``."""
+Returns the value, and the coercions that made it valid. Raises ``AnswerError``.
+"""
 
 
 def compile_answer_reading(
@@ -49,14 +53,16 @@ def compile_answer_reading(
 ) -> ReadAnswer:
     """Compile the function that validates answers.
 
-    The function validates an object whose only field is the answer. If ``is_wrapped``, the LLM writes this object,
-    because the provider does not accept the answer itself as the root of a schema. Otherwise, the LLM writes only the
-    answer, and the function puts the text of the answer into the object with one string concatenation. The engine that
-    validates the arguments of tools can then validate an answer in a single parse.
+    The function validates an object whose only field is the answer. If ``is_wrapped``, the LLM
+    writes this object, because the provider does not accept the answer itself as the root of a
+    schema. Otherwise, the LLM writes only the answer, and the function puts the text of the answer
+    into the object with one string concatenation. The engine that validates the arguments of tools
+    can then validate an answer in a single parse.
 
     Args:
         definition: The definition of the function whose only argument is the answer.
-        lens: The schema that was sent. It also maps an answer from the sent form back to canonical form.
+        lens: The schema that was sent. It also maps an answer from the sent form back to canonical
+            form.
         rules: The coercion rules that are on.
         is_wrapped: Whether the LLM writes the answer inside an object.
     """
@@ -102,11 +108,12 @@ def compile_answer_reading(
 
 
 def _compile_model_reading(traits: ModelTraits) -> Callable[[Any], Any] | None:
-    """Return a function that reads valid JSON as a pydantic model, without the object around the answer.
+    """Return a function that reads valid JSON as a pydantic model,
+    without the object around the answer.
 
-    It returns ``None`` for whatever is not valid at once or may repeat a key: the caller then validates
-    all of it again, and finds out what is wrong. It is there for plain models alone, whose instances
-    show how many keys they were read from.
+    It returns ``None`` for whatever is not valid at once or may repeat a key: the caller then
+    validates all of it again, and finds out what is wrong. It is there for plain models alone,
+    whose instances show how many keys they were read from.
     """
     is_special = traits.has_decimals or traits.deepest is not None or traits.unions_recur
     if is_special or traits.reserved or traits.validators.runs_code:
@@ -145,7 +152,8 @@ def _retry_wrapped(
     is_cut: bool,
     is_wrapped: bool,
 ) -> Validated:
-    """If the LLM left out the object around the answer, add the object and validate the answer again.
+    """If the LLM left out the object around the answer, add the object
+    and validate the answer again.
 
     Raises:
         AnswerError: The answer is still invalid.
@@ -162,7 +170,9 @@ def _retry_wrapped(
 
 
 def _answer_error(text: str, found: CallError, *, is_cut: bool, is_wrapped: bool) -> AnswerError:
-    """Convert the ``CallError`` of a failed validation into an ``AnswerError``, which the LLM reads."""
+    """Convert the ``CallError`` of a failed validation into an
+    ``AnswerError``, which the LLM reads.
+    """
     name = found.tool
     if not text.strip():
         return AnswerError("empty_answer", output=name)
@@ -196,7 +206,9 @@ def _unreadable_error(name: str, text: str, error: UnreadableError, *, is_cut: b
 
 
 def _describe_surroundings(text: str) -> str:
-    """Describe the text around the JSON of an answer; return ``""`` if there is no such text or no complete JSON."""
+    """Describe the text around the JSON of an answer; return ``""`` if there is no
+    such text or no complete JSON.
+    """
     starts = [position for position in (text.find("{"), text.find("[")) if position >= 0]
     if not starts:
         return ""
@@ -250,7 +262,8 @@ def answer_of(
         reading: The content of the response.
         raw: The response that was passed in.
         output: The name of the output.
-        tool: The wire name of the tool whose arguments are the answer; ``None`` if the answer is the response's text.
+        tool: The wire name of the tool whose arguments are the answer; ``None`` if the answer is
+            the response's text.
         read: Validates the JSON of the answer.
         secrets: The places in the answer that may hold a secret.
         results: The results of the response's calls, if the tools were bound with ``output=``.
@@ -284,15 +297,17 @@ def _arguments_of(call: WireCall | None) -> Any:
 
 
 def _answer_text(provider: Provider, assistant: list[WireMessage]) -> AnswerText:
-    # If a provider has no structured output, the request asks for a call. If the provider cannot force a call, the
-    # answer may come as text.
+    # If a provider has no structured output, the request asks for a call. If the provider cannot
+    # force a call, the answer may come as text.
     if provider.output is None:
         return answer_text(assistant)
     return provider.output.answer(assistant)
 
 
 def raw_answer(provider: Provider, reading: "Read", tool: str | None) -> Any:
-    """Return the answer as the model wrote it: the text of the response, or the arguments of the call."""
+    """Return the answer as the model wrote it: the text of the
+    response, or the arguments of the call.
+    """
     if tool is None:
         return _answer_text(provider, reading[0]).text
     return _arguments_of(

@@ -1,4 +1,6 @@
-"""Defines ``BoundOutput``, an output in one provider's form, which writes requests and reads responses and streams."""
+"""Defines ``BoundOutput``, an output in one provider's form, which writes requests
+and reads responses and streams.
+"""
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any, Generic, TypeVar
@@ -30,7 +32,9 @@ T = TypeVar("T", covariant=True)  # noqa: PLC0105 - users see this name in their
 
 
 class BoundOutput(Generic[T]):
-    """An output in the form of one provider: writes the keyword arguments of a request, and reads the responses."""
+    """An output in the form of one provider: writes the keyword arguments of a
+    request, and reads the responses.
+    """
 
     __module__ = "toolshape"
 
@@ -69,20 +73,28 @@ class BoundOutput(Generic[T]):
         return copy_json(self._wire.lens.schema)  # type: ignore[no-any-return]
 
     def is_strict(self) -> bool:
-        """Return whether the provider constrains the answer to the schema, as ``Bound.is_strict`` does for a tool."""
+        """Return whether the provider constrains the answer to the schema, as
+        ``Bound.is_strict`` does for a tool.
+        """
         return self._wire.is_strict
 
     @property
     def tool(self) -> str | None:
-        """The wire name of the tool that takes the answer; ``None`` if the provider has a field for the schema."""
+        """The wire name of the tool that takes the answer; ``None`` if the
+        provider has a field for the schema.
+        """
         return self._wire.tool
 
     def request(self) -> JsonObject:
-        """Return a copy of the keyword arguments for a request; every process produces the same bytes."""
+        """Return a copy of the keyword arguments for a request; every
+        process produces the same bytes.
+        """
         return copy_json(self._wire.keywords)  # type: ignore[no-any-return]
 
     def report(self) -> Report:
-        """Return how the sent schema differs from the type, and the rules that the provider does not enforce."""
+        """Return how the sent schema differs from the type, and the rules that
+        the provider does not enforce.
+        """
         findings = [
             finding for finding in self._record.definition.findings if finding.rule != "undescribed"
         ]
@@ -90,17 +102,20 @@ class BoundOutput(Generic[T]):
         return Report([(self.name, difference) for difference in differences])
 
     def read(self, response: Any, *, context: Any = None) -> Answer[T]:
-        """Read the answer in a response (SDK object, dict, JSON text or bytes): its value, or the error.
+        """Read the answer in a response (SDK object, dict, JSON text or
+        bytes): its value, or the error.
 
         Args:
             response: The response.
             context: What validators of the type read as ``info.context``; it is never stored.
 
         Raises:
-            ResponseError: The response is not of this provider's family, or the provider ended it with an error.
+            ResponseError: The response is not of this provider's family, or the provider ended it
+                with an error.
         """
         reading = read_response(self.provider, response)
-        # A response without calls may hold the answer as its text, even if the model had to call a tool.
+        # A response without calls may hold the answer as its text, even if the model had to call a
+        # tool.
         tool = self._wire.tool if reading[1] else None
         given = (
             self.provider, reading, response, self.name, tool, self._read, self._record.secrets,
@@ -118,7 +133,8 @@ class BoundOutput(Generic[T]):
         return answer
 
     def _refuse_failed(self, answer: Answer[T], response: Any) -> None:
-        """Check that the provider did not end the response with an error: then the model is not to blame.
+        """Check that the provider did not end the response with an error:
+        then the model is not to blame.
 
         Raises:
             ResponseError: It did.
@@ -131,7 +147,8 @@ class BoundOutput(Generic[T]):
             raise failed_response(ending.error, response, may_quote=may_quote)
 
     def collector(self, *, context: Any = None) -> "AnswerCollector[T]":
-        """Return a collector for a stream from this provider; the collector returns the answer as it grows.
+        """Return a collector for a stream from this provider; the collector
+        returns the answer as it grows.
 
         Args:
             context: What validators of the type read as ``info.context``; it is never stored.
@@ -142,8 +159,8 @@ class BoundOutput(Generic[T]):
 class AnswerCollector(Generic[T]):
     """Collects the answer from one streamed response.
 
-    ``text`` and ``thinking`` are the text and the visible reasoning that have arrived, and ``new_text`` and
-    ``new_thinking`` what the last piece of the stream added.
+    ``text`` and ``thinking`` are the text and the visible reasoning that have arrived, and
+    ``new_text`` and ``new_thinking`` what the last piece of the stream added.
     """
 
     __module__ = "toolshape"
@@ -189,7 +206,8 @@ class AnswerCollector(Generic[T]):
         """Add the next piece of the stream.
 
         Args:
-            chunk: An event of the SDK, a dict, an item of an event stream, or raw text or bytes, split anywhere.
+            chunk: An event of the SDK, a dict, an item of an event stream, or raw text or bytes,
+                split anywhere.
 
         Raises:
             ResponseError: The value is not an event of this provider. Earlier events are kept.
@@ -220,11 +238,12 @@ class AnswerCollector(Generic[T]):
         return answer
 
     def partial(self) -> Any:
-        """Return the answer so far as canonical JSON, without validation; ``None`` if no part has arrived.
+        """Return the answer so far as canonical JSON, without validation;
+        ``None`` if no part has arrived.
 
-        The value is the final answer so far: strings and lists may still grow, and fields may be added. If this
-        provider receives a field in another form, such as a map sent as pairs, the field appears only when it is
-        complete.
+        The value is the final answer so far: strings and lists may still grow, and fields may be
+        added. If this provider receives a field in another form, such as a map sent as pairs, the
+        field appears only when it is complete.
         """
         response, bound = response_of(self._collector), self._bound
         if not response or not recognised(bound.provider, response):
@@ -243,9 +262,9 @@ class AnswerCollector(Generic[T]):
     def over(self, stream: Iterable[Any]) -> Iterator[Any]:
         """Feed a stream, and yield ``partial()`` after each piece with text.
 
-        If the answer is sent as a tool call, yield ``partial()`` after every piece. If the stream raises after a part
-        of the answer has arrived, this iterator ends: ``answer`` then has the error ``truncated_answer``, whose
-        ``__cause__`` is the exception.
+        If the answer is sent as a tool call, yield ``partial()`` after every piece. If the stream
+        raises after a part of the answer has arrived, this iterator ends: ``answer`` then has the
+        error ``truncated_answer``, whose ``__cause__`` is the exception.
 
         Raises:
             Exception: The stream raised before a part of a response arrived.

@@ -1,4 +1,6 @@
-"""Writes the answer's schema for a provider: as a field of the request, or as a tool that the model must call."""
+"""Writes the answer's schema for a provider: as a field of the request, or as a
+tool that the model must call.
+"""
 
 from typing import NamedTuple
 
@@ -11,7 +13,9 @@ from toolshape._tools.export import rewrite, strict_notes, to_wire
 
 
 class OutputSpec(NamedTuple):
-    """The canonical record of an output: its name, its description, and the schema of the model's answer."""
+    """The canonical record of an output: its name, its description, and
+    the schema of the model's answer.
+    """
 
     name: str
     description: str
@@ -21,8 +25,9 @@ class OutputSpec(NamedTuple):
 class WireOutput(NamedTuple):
     """An output, written as part of a request to one provider.
 
-    ``keywords`` are keyword arguments of a request. ``tool`` is the wire name of the tool that the model must call, or
-    ``None`` if the answer is the text of the response. A report lists the losses of the lens and the ``notes``.
+    ``keywords`` are keyword arguments of a request. ``tool`` is the wire name of the tool that the
+    model must call, or ``None`` if the answer is the text of the response. A report lists the
+    losses of the lens and the ``notes``.
     """
 
     keywords: JsonObject
@@ -38,17 +43,18 @@ def output_to_wire(provider: Provider, spec: OutputSpec, strict: Strictness) -> 
     Args:
         provider: The provider that receives the request.
         spec: The output to ask for.
-        strict: Whether the provider constrains the answer. ``"auto"`` chooses strict if the strict form excludes
-            no value that the schema allows.
+        strict: Whether the provider constrains the answer. ``"auto"`` chooses strict if the strict
+            form excludes no value that the schema allows.
 
     Raises:
-        ExportError: The provider would refuse the schema, has no strict form, or is not an LLM's API.
+        ExportError: The provider would refuse the schema, has no strict form, or is not an LLM's
+            API.
     """
     if provider.histories is None:
         message = f"{provider.name} is not the API of a model, so it cannot be asked for an answer"
         raise _export_error(provider, spec, [Problem(path="", rule="provider", message=message)])
-    # What was asked is judged before the schema is rewritten: that error names the option to change, and
-    # a problem of the rewrite a place in the schema.
+    # What was asked is judged before the schema is rewritten: that error names the option to
+    # change, and a problem of the rewrite a place in the schema.
     form = provider.output
     if form is None:
         return _write_as_tool(provider, spec, strict)
@@ -77,10 +83,12 @@ def output_to_wire(provider: Provider, spec: OutputSpec, strict: Strictness) -> 
 
 
 def _is_harmful(loss: Loss) -> bool:
-    """Return whether the strict form excludes a value that the schema allows, or sends a map as pairs.
+    """Return whether the strict form excludes a value that the schema
+    allows, or sends a map as pairs.
 
-    A loss does not count if a value only changes its form, or if only toolshape checks a rule. A map counts: models
-    write pairs less well than an object, and ``"auto"`` chooses the same for a map in a tool and in an answer.
+    A loss does not count if a value only changes its form, or if only toolshape checks a rule. A
+    map counts: models write pairs less well than an object, and ``"auto"`` chooses the same for a
+    map in a tool and in an answer.
     """
     return loss.kind == "narrowed" or (
         loss.kind == "reshaped" and loss.keyword == "additionalProperties"
@@ -102,7 +110,9 @@ def _keywords(
 
 
 def _write_as_tool(provider: Provider, spec: OutputSpec, strict: Strictness) -> WireOutput:
-    """Ask for the answer with a tool that the model must call, or may call if the provider cannot force a call."""
+    """Ask for the answer with a tool that the model must call, or may call if
+    the provider cannot force a call.
+    """
     tool = Spec(
         name=spec.name,
         title=None,

@@ -22,15 +22,17 @@ S = TypeVar("S")
 
 
 class Output(Generic[T]):
-    """A type for a model's answer: a pydantic model, dataclass, TypedDict, union, list, Literal, ``int``, ...
+    """A type for a model's answer: a pydantic model, dataclass, TypedDict,
+    union, list, Literal, ``int``, ...
 
     Args:
         kind: The type.
-        name: The name of the answer, in requests and in messages to the model about mistakes. The default is the name
-            of the class, or ``"answer"`` for any other type.
-        description: The description of the answer, for the model. The default is the docstring of the class.
-        strict: Whether providers must constrain the answer to the schema. ``"auto"`` means yes, unless the strict form
-            excludes valid values.
+        name: The name of the answer, in requests and in messages to the model about mistakes. The
+            default is the name of the class, or ``"answer"`` for any other type.
+        description: The description of the answer, for the model. The default is the docstring of
+            the class.
+        strict: Whether providers must constrain the answer to the schema. ``"auto"`` means yes,
+            unless the strict form excludes valid values.
         coerce: Coercion rules to switch on or off, by name; ``False`` switches all rules off.
 
     Raises:
@@ -118,7 +120,8 @@ class Output(Generic[T]):
 
         Args:
             provider: The provider.
-            strict: Whether the provider must constrain the answer; the default is the output's own ``strict``.
+            strict: Whether the provider must constrain the answer; the default is the output's own
+                ``strict``.
 
         Raises:
             ExportError: The provider does not accept the schema, or has no strict form.
@@ -135,11 +138,15 @@ class Output(Generic[T]):
 
 
 record_of_output: Callable[[Output[Any]], OutputRecord] = attrgetter("_record")
-"""Returns the ``OutputRecord`` of an ``Output``, for the modules that export outputs and read answers."""
+"""Returns the ``OutputRecord`` of an ``Output``, for the modules that
+export outputs and read answers.
+"""
 
 
 def findings_of(output: Output[Any]) -> tuple[Finding, ...]:
-    """Return the findings about an output's type, without ``undescribed``: an answer needs no description."""
+    """Return the findings about an output's type, without ``undescribed``:
+    an answer needs no description.
+    """
     return tuple(
         finding
         for finding in record_of_output(output).definition.findings

@@ -1,4 +1,6 @@
-"""The immutable record behind an ``Output``: the pydantic model that validates answers, and their schema."""
+"""The immutable record behind an ``Output``: the pydantic model that
+validates answers, and their schema.
+"""
 
 import functools
 import hashlib
@@ -35,10 +37,10 @@ NOT_OF_OUTPUTS = frozenset({"empty_as_no_arguments"})
 class OutputRecord:
     """The data behind an ``Output``.
 
-    ``definition`` describes a function whose only argument is the answer; its pydantic model validates answers.
-    ``spec`` holds the schema that the LLM's output must fit. If ``is_wrapped`` is true, this schema describes an object
-    whose only field holds the answer; otherwise, it describes the answer itself. ``rules`` holds the coercion rules
-    that are switched on.
+    ``definition`` describes a function whose only argument is the answer; its pydantic model
+    validates answers. ``spec`` holds the schema that the LLM's output must fit. If ``is_wrapped``
+    is true, this schema describes an object whose only field holds the answer; otherwise, it
+    describes the answer itself. ``rules`` holds the coercion rules that are switched on.
     """
 
     kind: Any
@@ -63,8 +65,8 @@ class OutputRecord:
     def ref(self) -> OutputRef:
         """What identifies this output in another process: its name, and what an answer must be.
 
-        The fingerprint covers the modules and names of the classes, and the schema with the order of its branches.
-        Titles and descriptions do not count.
+        The fingerprint covers the modules and names of the classes, and the schema with the order
+        of its branches. Titles and descriptions do not count.
         """
         identity = [*_class_names(self.kind)], _without_words(self.spec.schema)
         return OutputRef(
@@ -73,7 +75,9 @@ class OutputRecord:
 
     @property
     def has_secrets(self) -> bool:
-        """Whether an answer may hold a secret: the schema marks one, or the type has a type for secrets anywhere."""
+        """Whether an answer may hold a secret: the schema marks one, or the type
+        has a type for secrets anywhere.
+        """
         return self.secrets.are_there
 
     @functools.cached_property
@@ -87,12 +91,15 @@ class OutputRecord:
         return type_key(self.kind)
 
     def written(self, value: Any, *, is_sparse: bool) -> Any:
-        """Return a valid answer as JSON that the same output accepts; ``is_sparse`` leaves out what was not given."""
+        """Return a valid answer as JSON that the same output accepts; ``is_sparse``
+        leaves out what was not given.
+        """
         form = ParameterForm(reveals=True, is_sparse=is_sparse)
         return write_arguments(self._as_model(value), frozenset(), form)[FIELD]
 
     def exact_digest(self, value: Any) -> str:
-        """Return a digest that differs whenever valid answers differ, other than by what was given and what is a default.
+        """Return a digest that differs whenever valid answers differ, other than by what
+        was given and what is a default.
 
         Raises:
             TypeError: The answer cannot be written as JSON.
@@ -116,8 +123,9 @@ class OutputRecord:
 def type_key(kind: Any) -> Any:
     """Return a key that is equal only for types with the same parts in the same order.
 
-    Types compare without it: ``A | B`` equals ``B | A``, and ``Literal[1]`` equals ``Literal[True]``. A part that has no
-    parts of its own counts by its identity, so whoever keeps the key must keep the type.
+    Types compare without it: ``A | B`` equals ``B | A``, and ``Literal[1]`` equals
+    ``Literal[True]``. A part that has no parts of its own counts by its identity, so whoever keeps
+    the key must keep the type.
     """
     origin = get_origin(kind)
     if origin is None:
@@ -132,7 +140,9 @@ def type_key(kind: Any) -> Any:
 
 
 def _class_names(kind: Any) -> Iterator[str]:
-    """Yield the names of the classes in a type, in their order, with their modules; and the values of literals."""
+    """Yield the names of the classes in a type, in their order, with their
+    modules; and the values of literals.
+    """
     parts = get_args(kind)
     if get_origin(kind) is Literal:
         yield from (f"{type(value).__name__} {value!r}" for value in parts)
@@ -241,7 +251,9 @@ def _find_problems(name: Any, description: Any, strict: Any) -> list[Problem]:
 
 
 def _name_of(kind: Any) -> str:
-    """Return the name of a class without its type parameters, or ``answer`` for a built-in or any other type."""
+    """Return the name of a class without its type parameters, or ``answer``
+    for a built-in or any other type.
+    """
     is_class = (
         inspect.isclass(kind) and kind.__module__ != "builtins" and not hasattr(kind, "__args__")
     )

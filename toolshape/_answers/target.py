@@ -22,28 +22,35 @@ from toolshape._tools.export import to_wire
 from toolshape._tools.strict_budget import Candidate
 
 RECEIVED = "received"
-"""The text of the result for the call that holds the answer: providers reject a call without a result."""
+"""The text of the result for the call that holds the answer: providers
+reject a call without a result.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, slots=True)
 class AnswerTarget:
-    """An output in the form that one provider receives in requests with tools; it reads the answer in a response.
+    """An output in the form that one provider receives in requests with tools; it
+    reads the answer in a response.
 
-    It stands beside the handlers of the tools, and reads the arguments of the call that holds the answer. Such a call is
-    answered when it is planned: no hook, limit, ledger, span or approval sees it.
+    It stands beside the handlers of the tools, and reads the arguments of the call that holds the
+    answer. Such a call is answered when it is planned: no hook, limit, ledger, span or approval
+    sees it.
 
     Args:
         record: The output.
         provider: The provider.
-        keywords: The keyword arguments that a request needs for the output; empty if the output is sent as a tool.
-        wire_name: The wire name of the tool whose arguments are the answer; ``None`` if the answer is the response's text.
+        keywords: The keyword arguments that a request needs for the output; empty if the output is
+            sent as a tool.
+        wire_name: The wire name of the tool whose arguments are the answer; ``None`` if the answer
+            is the response's text.
         entry: The JSON of this tool; empty if ``wire_name`` is ``None``.
-        lens: The schema that the provider receives, and the mapping from answers back to canonical form.
+        lens: The schema that the provider receives, and the mapping from answers back to canonical
+            form.
         is_strict: Whether the provider constrains the answer.
         notes: Report entries in addition to the losses of the lens.
         read: Validates the JSON of an answer.
-        as_tool: This output as a tool, if it is sent as a field that the provider does not accept beside tools: a request
-            that has only the provider's own tools sends it.
+        as_tool: This output as a tool, if it is sent as a field that the provider does not accept
+            beside tools: a request that has only the provider's own tools sends it.
     """
 
     record: OutputRecord
@@ -125,7 +132,8 @@ class AnswerTarget:
         return []
 
     def sent(self, name: str | None, arguments: JsonObject) -> tuple[str, JsonObject] | None:
-        """Return the wire name and the arguments that are sent for a call with this answer in canonical form.
+        """Return the wire name and the arguments that are sent for a call with
+        this answer in canonical form.
 
         ``None`` if the name is another, or the answer is not sent as a tool.
         """
@@ -153,7 +161,9 @@ class AnswerTarget:
         return self.as_tool.called(wire_name)
 
     def partial_call(self, call: Call) -> PartialCall:
-        """Return the part of an incomplete call that has arrived; see ``toolshape._plan.partial_calls``."""
+        """Return the part of an incomplete call that has arrived; see
+        ``toolshape._plan.partial_calls``.
+        """
         if self.as_tool is not None:
             return self.as_tool.partial_call(call)
         if call.wire_name != self.wire_name:
@@ -167,8 +177,8 @@ class AnswerTarget:
     def settle(self, results: Results, context: Any) -> None:
         """Read the answer in a response whose calls are planned, and answer the calls that hold it.
 
-        A response that only calls tools holds no answer, even if it has text. A response without calls may hold the
-        answer as its text, even if the model had to call a tool.
+        A response that only calls tools holds no answer, even if it has text. A response without
+        calls may hold the answer as its text, even if the model had to call a tool.
         """
         if self.as_tool is not None and any(call.reader is self.as_tool for call in results.calls):
             self.as_tool.settle(results, context)
@@ -200,7 +210,8 @@ class AnswerTarget:
     def stored(self, answer: Answer[Any]) -> AnswerState:
         """Return the record of an answer that this target has read.
 
-        If the JSON of the value does not read back as an equal value, the record says so instead of holding it.
+        If the JSON of the value does not read back as an equal value, the record says so instead of
+        holding it.
         """
         call, error, results = answer.call, answer.error, answer.results
         position = None
@@ -254,7 +265,9 @@ def _wire_call(call: Call) -> tuple[str, str, Any, Any]:
 
 
 def _result_for_call(call: Call, answer: Answer[Any], *, is_answer: bool) -> Result:
-    """Return the result for the call that holds the answer, or for an extra call to the same tool, which is ignored."""
+    """Return the result for the call that holds the answer, or for an extra call to
+    the same tool, which is ignored.
+    """
     if not is_answer:
         error = CallError("not_run", tool=call.wire_name)
     elif answer.error is not None:
@@ -270,18 +283,19 @@ def compile_target(
 ) -> AnswerTarget:
     """Compile an output for a request that also has tools.
 
-    The output is sent as one more tool if the provider has no field for outputs, or does not accept this field beside
-    tools.
+    The output is sent as one more tool if the provider has no field for outputs, or does not accept
+    this field beside tools.
 
     Args:
         provider: The provider.
         record: The output.
-        strict: Whether the provider must constrain the arguments of the tools. The output's own ``strict`` takes
-            precedence.
+        strict: Whether the provider must constrain the arguments of the tools. The output's own
+            ``strict`` takes precedence.
         has_tools: Whether there are tools.
 
     Raises:
-        ExportError: The provider rejects the schema, has no strict form, or never returns a model's answers.
+        ExportError: The provider rejects the schema, has no strict form, or never returns a model's
+            answers.
     """
     form = provider.output
     is_tool = form is None or (has_tools and form.not_beside_tools is not None)

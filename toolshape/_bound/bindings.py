@@ -1,7 +1,8 @@
-"""Defines ``Bindings``, which binds a registry's tools to providers, and finds the ``Bound`` that reads a response.
+"""Defines ``Bindings``, which binds a registry's tools to providers, and finds the
+``Bound`` that reads a response.
 
-A registry loads this module when it is first bound. Before that, a program needs neither providers nor dispatch, and
-saves a third of the package's import time.
+A registry loads this module when it is first bound. Before that, a program needs neither providers
+nor dispatch, and saves a third of the package's import time.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -45,12 +46,14 @@ class Bindings:
         text_calls: str | None = None,
         output: Any = None,
     ) -> Bound:
-        """Return the ``Bound`` for a provider; compile a new ``Bound`` only if the contents have changed.
+        """Return the ``Bound`` for a provider; compile a new ``Bound``
+        only if the contents have changed.
 
         Raises:
-            ExportError: The provider is unknown, does not accept one of the tools or the output, or has no strict form.
-            DefinitionError: ``output`` is neither an ``Output`` nor a type that has a JSON Schema. Or definitions
-                cannot be read; the error names all of them.
+            ExportError: The provider is unknown, does not accept one of the tools or the output, or
+                has no strict form.
+            DefinitionError: ``output`` is neither an ``Output`` nor a type that has a JSON Schema.
+                Or definitions cannot be read; the error names all of them.
             UsageError: ``strict`` is not ``True``, ``False`` or ``"auto"``.
         """
         if text_calls is None:
@@ -87,8 +90,8 @@ class Bindings:
             with store.lock:
                 bound = Bound(bound_tools)
                 _cache_bound(contents.bounds, output_key, bound)
-                # Binding is not a request, so the new entry goes first: the last entry is the provider of the latest
-                # request.
+                # Binding is not a request, so the new entry goes first: the last entry is the
+                # provider of the latest request.
                 store.contents = replace(
                     store.contents,
                     used={key: Use(resolved_provider, output), **store.contents.used},
@@ -97,7 +100,9 @@ class Bindings:
         return bound
 
     def put_last(self, bound: Bound, strict: Strictness | None, output: Any = None) -> None:
-        """Record that this ``Bound`` made the latest request, so it reads the next response in its family."""
+        """Record that this ``Bound`` made the latest request, so it reads
+        the next response in its family.
+        """
         store = self._store
         with store.lock:
             contents = store.contents
@@ -110,13 +115,15 @@ class Bindings:
             store.contents = replace(contents, used=used)
 
     def reader_of(self, response: Any, provider: ProviderOrName | None) -> tuple[Bound, Any]:
-        """Find the ``Bound`` that reads a response: the one that made the latest request in the response's family.
+        """Find the ``Bound`` that reads a response: the one that made the latest
+        request in the response's family.
 
-        If several providers of the family are in use, all of them must read the same canonical calls from the response.
+        If several providers of the family are in use, all of them must read the same canonical
+        calls from the response.
 
         Returns:
-            The ``Bound``, and the value that it reads: the original response if there are observers, otherwise the
-            parsed body.
+            The ``Bound``, and the value that it reads: the original response if there are
+            observers, otherwise the parsed body.
 
         Raises:
             ResponseError: The response is not of any known family.
@@ -124,8 +131,9 @@ class Bindings:
         """
         contents = self._store.contents
         uses = contents.used
-        # The provider of the latest request comes first, because the first provider that recognises the body decides
-        # the family: a text format and OpenAI's chat have the same message form, so the body cannot tell them apart.
+        # The provider of the latest request comes first, because the first provider that recognises
+        # the body decides the family: a text format and OpenAI's chat have the same message form,
+        # so the body cannot tell them apart.
         if provider is None:
             providers = [use.provider for use in reversed(list(uses.values()))]
         else:
@@ -165,7 +173,8 @@ class Bindings:
         Args:
             record: The record of the turn.
             context: What validators of arguments read as ``info.context``.
-            output: The output of the turn's answer, if it is not one of the outputs that are known here.
+            output: The output of the turn's answer, if it is not one of the outputs that are known
+                here.
 
         Raises:
             ExportError: The provider does not accept one of the tools.
@@ -186,7 +195,8 @@ class Bindings:
         return results
 
     def output_of(self, ref: OutputRef, given: Any) -> Output[Any]:
-        """Return the output with this identity: the given one, or the only one of those that were bound or registered.
+        """Return the output with this identity: the given one, or the only one of those
+        that were bound or registered.
 
         Raises:
             UsageError: There is no such output here, or there are two.
@@ -247,7 +257,9 @@ class Bindings:
 
 
 _MOST_OUTPUTS = 64
-"""The number of bindings with an output that the cache keeps: a program may make a new ``Output`` for each request."""
+"""The number of bindings with an output that the cache keeps: a program may make a
+new ``Output`` for each request.
+"""
 
 
 def _cache_bound(

@@ -1,4 +1,6 @@
-"""Defines ``Bound``, an immutable snapshot of tools in one provider's form, which writes requests and runs calls."""
+"""Defines ``Bound``, an immutable snapshot of tools in one provider's form, which
+writes requests and runs calls.
+"""
 
 import hashlib
 import json
@@ -46,17 +48,21 @@ _MODES: Mapping[str, ChoiceMode] = {"auto": "auto", "none": "none", "required": 
 _OTHER_WORDS: Mapping[Any, str] = {
     "any": "required", "ANY": "required", "REQUIRED": "required", "AUTO": "auto", "NONE": "none", "never": "none",
 }  # fmt: skip
-"""Maps providers' words for a choice (Anthropic ``any``, Gemini ``ANY``, Cohere ``REQUIRED``) to toolshape's words."""
+"""Maps providers' words for a choice (Anthropic ``any``, Gemini ``ANY``, Cohere
+``REQUIRED``) to toolshape's words.
+"""
 _MOST_NAMED = 10
 
 
 class ObservedResponse(NamedTuple):
-    """A response as observers receive it, with its results, or with the error if it could not be read.
+    """A response as observers receive it, with its results, or with the
+    error if it could not be read.
 
-    ``response`` is the response that the caller passed, or the pieces of a stream. For a resumed plan, it is the
-    assistant's message. ``stream`` says whether a stream has ``ended`` or is still ``open``. ``outcome`` holds the
-    results, or the error if the response could not be read. ``continues`` is true if the observers already received the
-    response once, while a call waited. ``notes`` holds further facts, by name.
+    ``response`` is the response that the caller passed, or the pieces of a stream. For a resumed
+    plan, it is the assistant's message. ``stream`` says whether a stream has ``ended`` or is still
+    ``open``. ``outcome`` holds the results, or the error if the response could not be read.
+    ``continues`` is true if the observers already received the response once, while a call waited.
+    ``notes`` holds further facts, by name.
     """
 
     response: Any
@@ -71,10 +77,11 @@ _LONGEST_KEPT = 32_768  # bytes of a request
 
 @runtime_checkable
 class Observer(Protocol):
-    """Receives each response once all calls are answered or rejected; ``toolshape.trace.record_to`` makes an observer.
+    """Receives each response once all calls are answered or rejected;
+    ``toolshape.trace.record_to`` makes an observer.
 
-    If calls wait for approval, the observer receives the response twice: when these calls begin to wait, and when all
-    calls are answered.
+    If calls wait for approval, the observer receives the response twice: when these calls begin to
+    wait, and when all calls are answered.
     """
 
     def observe(self, bound: "Bound", seen: ObservedResponse) -> None:
@@ -82,7 +89,9 @@ class Observer(Protocol):
 
 
 class Bound:
-    """Tools in one provider's form: an immutable snapshot that later changes to the registry do not affect."""
+    """Tools in one provider's form: an immutable snapshot that later changes
+    to the registry do not affect.
+    """
 
     __module__ = "toolshape"
 
@@ -93,7 +102,8 @@ class Bound:
         self.strict: Strictness = bound_tools.strict
         self._bound_tools = bound_tools
         self._fingerprint = ""
-        # The last request without options, by its model, as JSON: a conversation makes it again for each response.
+        # The last request without options, by its model, as JSON: a conversation makes it again for
+        # each response.
         self._usual_request: tuple[str | None, bytes] | None = None
 
     def __reduce__(self) -> Any:
@@ -116,7 +126,8 @@ class Bound:
             return self.provider.request.gather(json.loads(text))
 
     def export(self) -> list[Any]:
-        """Return a copy of the list for ``tools=`` in the provider's SDK; every process produces the same bytes.
+        """Return a copy of the list for ``tools=`` in the provider's SDK; every
+        process produces the same bytes.
 
         Raises:
             ExportError: There are more tools than the provider accepts in one request.
@@ -128,7 +139,9 @@ class Bound:
         return []
 
     def _add_search_tool(self, tools: list[Any], native: Sequence[Any]) -> list[Any]:
-        """Return the tools, plus the provider's search tool if a tool is deferred and ``native`` has no search."""
+        """Return the tools, plus the provider's search tool if a tool is
+        deferred and ``native`` has no search.
+        """
         deferral = self.provider.request.deferral
         if (
             deferral is None
@@ -177,7 +190,8 @@ class Bound:
         *,
         exclude: Collection[str] = (),
     ) -> "Bound":
-        """Return a ``Bound`` with some of these tools, for one request; calls to other tools are rejected as unknown.
+        """Return a ``Bound`` with some of these tools, for one request; calls to other
+        tools are rejected as unknown.
 
         Nothing is compiled again: a subset costs one lookup for each name.
 
@@ -209,7 +223,9 @@ class Bound:
         return {shape.wire_name: shape.name for shape in self._bound_tools.shapes.values()}
 
     def report(self) -> Report:
-        """Return the differences between the tools and their form for this provider, and the findings on each tool."""
+        """Return the differences between the tools and their form for this provider,
+        and the findings on each tool.
+        """
         differences: list[tuple[str, Loss | Finding]] = []
         for shape in self._bound_tools.shapes.values():
             differences += [(shape.name, loss) for loss in shape.differences]
@@ -235,23 +251,26 @@ class Bound:
         model: str | None = None,
         native: Sequence[Any] = (),
     ) -> JsonObject:
-        """Return a request's keyword arguments (``tools``, and the choice in the provider's form); empty without tools.
+        """Return a request's keyword arguments (``tools``, and the choice in the
+        provider's form); empty without tools.
 
-        If an output is bound, the arguments include the schema of the answer. Some providers receive this schema as a
-        tool. For these providers, ``"none"`` forces the answer, and ``choice`` defaults to ``"required"`` if the
-        provider supports it: each response then calls tools or gives the answer.
+        If an output is bound, the arguments include the schema of the answer. Some providers
+        receive this schema as a tool. For these providers, ``"none"`` forces the answer, and
+        ``choice`` defaults to ``"required"`` if the provider supports it: each response then calls
+        tools or gives the answer.
 
         Args:
-            choice: ``"auto"``, ``"none"``, ``"required"``, the name of the tool that must be called, or several names:
-                the model must call one of these tools. If the provider cannot express a choice among several tools,
-                only the named tools are sent.
+            choice: ``"auto"``, ``"none"``, ``"required"``, the name of the tool that must be
+                called, or several names: the model must call one of these tools. If the provider
+                cannot express a choice among several tools, only the named tools are sent.
             parallel: Whether one response may hold several calls.
             model: The model that receives the request: some choices work only for some models.
-            native: The provider's own tools, in the form that its SDK expects. They are sent in addition to these
-                tools.
+            native: The provider's own tools, in the form that its SDK expects. They are sent in
+                addition to these tools.
 
         Raises:
-            ExportError: A tool does not exist, the provider does not support the choice, or there are too many tools.
+            ExportError: A tool does not exist, the provider does not support the choice, or there
+                are too many tools.
         """
         if choice is not None or parallel is not None or native:
             return self._make_request(choice, parallel, model, native)
@@ -264,7 +283,9 @@ class Bound:
         return request
 
     def _keep_request(self, model: str | None, request: JsonObject) -> None:
-        """Keep a request as JSON, unless it is so long that only the tools count, or is more than JSON."""
+        """Keep a request as JSON, unless it is so long that only the
+        tools count, or is more than JSON.
+        """
         try:
             text = to_json(request)
         except ValueError:  # a lone surrogate, or what only the provider's SDK can write
@@ -349,7 +370,9 @@ class Bound:
             )
 
     def _answer_beside(self, native: Sequence[Any]) -> AnswerTarget | None:
-        """Return the form in which a request sends the output: what else it sends decides whether this is a tool."""
+        """Return the form in which a request sends the output: what else it sends
+        decides whether this is a tool.
+        """
         answer = self._bound_tools.answer
         if native and answer is not None and answer.as_tool:
             return answer.as_tool
@@ -364,7 +387,9 @@ class Bound:
     def _choice_of_answer(
         self, answer: AnswerTarget, *, is_only_answer: bool, model: str | None
     ) -> str | None:
-        """Return the choice that forces a call to any tool, or to the answer's tool; ``None`` if unsupported."""
+        """Return the choice that forces a call to any tool, or to the answer's
+        tool; ``None`` if unsupported.
+        """
         wire_choice = Choice(provider=self.provider.name, model=model, mode="required")
         if is_only_answer:
             names, chosen = (str(answer.wire_name),), tuple(self._gather_entries([answer.entry]))
@@ -381,7 +406,9 @@ class Bound:
     def _wire_names(
         self, choice: str | Collection[str], answer: AnswerTarget | None
     ) -> tuple[str, ...]:
-        """Return the wire names of the named tools, in the order of the registry; the answer's tool is the last."""
+        """Return the wire names of the named tools, in the order of the registry;
+        the answer's tool is the last.
+        """
         if isinstance(choice, str):
             names = [choice]
         else:
@@ -405,10 +432,12 @@ class Bound:
         return tuple(wire_name for name, wire_name in wire_names.items() if name in names)
 
     def plan(self, response: Any, *, context: Any = None) -> Plan:
-        """Read a response (SDK object, dict, JSON text or bytes) and validate its calls, without running them.
+        """Read a response (SDK object, dict, JSON text or bytes) and validate
+        its calls, without running them.
 
         Args:
-            response: The response, or results with calls that wait for approval. For results, their plan is returned.
+            response: The response, or results with calls that wait for approval. For results, their
+                plan is returned.
             context: What validators of arguments read as ``info.context``; it is never stored.
 
         Raises:
@@ -441,7 +470,8 @@ class Bound:
         )
 
     def collector(self, *, context: Any = None) -> Collector:
-        """Return a collector for a stream from this provider; it returns each call once that call is complete.
+        """Return a collector for a stream from this provider; it returns each
+        call once that call is complete.
 
         Args:
             context: What validators of arguments read as ``info.context``; it is never stored.
@@ -474,7 +504,8 @@ class Bound:
     def dispatch(
         self, response: Any, *, context: Any = None, **options: "Unpack[RunOptions]"
     ) -> Results:
-        """Run every call in a response, and return a result for each call: the same as ``plan``, then ``run``.
+        """Run every call in a response, and return a result for each call: the
+        same as ``plan``, then ``run``.
 
         Args:
             response: The response, as for ``plan``.
@@ -540,21 +571,23 @@ class Bound:
         choice: str | Collection[str] | None = None,
         parallel: bool = True,
     ) -> JsonObject | str:
-        """Return a grammar for an open model's text, in which every call must be a valid call to one of these tools.
+        """Return a grammar for an open model's text, in which every call must be a
+        valid call to one of these tools.
 
-        Bind the tools to a text format, or pass ``text_calls=`` to ``bind``. Also pass ``strict=True`` to get schemas
-        in which every field is required.
+        Bind the tools to a text format, or pass ``text_calls=`` to ``bind``. Also pass
+        ``strict=True`` to get schemas in which every field is required.
 
         Args:
-            kind: ``"structural_tag"`` for vLLM, SGLang and xgrammar, ``"lark"`` for llguidance, or ``"gbnf"`` for
-                llama.cpp.
-            choice: ``"required"``, the name of the tool that must be called, or several names. By default, the model
-                may call a tool, or write text without calls.
+            kind: ``"structural_tag"`` for vLLM, SGLang and xgrammar, ``"lark"`` for llguidance, or
+                ``"gbnf"`` for llama.cpp.
+            choice: ``"required"``, the name of the tool that must be called, or several names. By
+                default, the model may call a tool, or write text without calls.
             parallel: Whether several calls may follow one another.
 
         Raises:
             ExportError: A tool does not exist.
-            UsageError: The tools are not bound to a text format, or the format has no grammar of this kind.
+            UsageError: The tools are not bound to a text format, or the format has no grammar of
+                this kind.
         """
         from toolshape._families.text import grammars  # noqa: PLC0415 - few programs need a grammar
 
@@ -575,8 +608,9 @@ class Bound:
         """Write calls as an assistant message, for examples and replayed history.
 
         Args:
-            calls: Calls of any provider, or pairs of a tool's name and its arguments in canonical form. A call to an
-                unknown tool, or a call with unreadable arguments, is written in a form that can be sent.
+            calls: Calls of any provider, or pairs of a tool's name and its arguments in canonical
+                form. A call to an unknown tool, or a call with unreadable arguments, is written in
+                a form that can be sent.
 
         Raises:
             UsageError: A pair names an unknown tool.
@@ -590,8 +624,8 @@ class Bound:
     def results_as_messages(self, results: Sequence[Result]) -> list[Any]:
         """Write results as messages for the provider, in the given order.
 
-        If the calls came from another provider, write them with ``calls_as_messages`` first: the results then refer to
-        the rewritten calls.
+        If the calls came from another provider, write them with ``calls_as_messages`` first: the
+        results then refer to the rewritten calls.
         """
         if (
             all(result.call.provider == self.provider.name for result in results)
@@ -608,7 +642,8 @@ class Bound:
         """Read stored messages of this provider as records, with each call resolved to its tool.
 
         Args:
-            messages: Messages, or a request that holds messages and a system prompt: dicts, SDK objects, or JSON text.
+            messages: Messages, or a request that holds messages and a system prompt: dicts, SDK
+                objects, or JSON text.
             model: The model that wrote the messages.
 
         Raises:
@@ -622,7 +657,8 @@ class Bound:
         )
 
     def check_messages(self, messages: Any, *, model: str | None = None) -> list[Problem]:
-        """Find the problems that would make this provider reject messages, without changing the messages.
+        """Find the problems that would make this provider reject messages,
+        without changing the messages.
 
         Args:
             messages: The messages, as for ``read_messages``.
@@ -648,13 +684,14 @@ class Bound:
     ) -> "Repaired":
         """Repair messages by named rules so that this provider accepts them, and list each repair.
 
-        Calls in the last turn may still wait for results. A message without a fault is returned as the same object.
+        Calls in the last turn may still wait for results. A message without a fault is returned as
+        the same object.
 
         Args:
             messages: The messages, as for ``read_messages``.
             model: The model that receives the request: some rules apply only to some models.
-            repairs: Rules to switch off, such as ``{"blank_text": False}``. ``False`` switches off all rules of the
-                provider.
+            repairs: Rules to switch off, such as ``{"blank_text": False}``. ``False`` switches off
+                all rules of the provider.
 
         Raises:
             ResponseError: The value is not a list of messages.
@@ -666,7 +703,9 @@ class Bound:
 
 
 def _merge_keywords(request: JsonObject, asked: JsonObject) -> JsonObject:
-    """Merge the keyword arguments for tools and for the answer; some providers take one object for both."""
+    """Merge the keyword arguments for tools and for the answer; some
+    providers take one object for both.
+    """
     merged = dict(request)
     for key, value in asked.items():
         merged[key] = {**merged[key], **value} if isinstance(merged.get(key), dict) else value
@@ -674,7 +713,9 @@ def _merge_keywords(request: JsonObject, asked: JsonObject) -> JsonObject:
 
 
 def show_to_observers(bound: Bound, seen: ObservedResponse, *others: Observer) -> None:
-    """Show a response to the observers of a ``Bound`` and to other observers, once to each observer."""
+    """Show a response to the observers of a ``Bound`` and to other
+    observers, once to each observer.
+    """
     for observer in {
         id(observer): observer for observer in (*(bound_tools_of(bound).observers or ()), *others)
     }.values():
@@ -702,7 +743,9 @@ def observe_resumed(bound: Bound, results: Results) -> None:
 
 
 def plan_call(bound: Bound, call: WireCall) -> Plan:
-    """Return the plan for a call that other code (the MCP server) has read; ``call.raw`` is the whole request."""
+    """Return the plan for a call that other code (the MCP server) has read;
+    ``call.raw`` is the whole request.
+    """
     bound_tools = bound_tools_of(bound)
     if bound_tools.observers is not None:
         return bound.plan(call.raw)

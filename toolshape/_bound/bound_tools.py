@@ -1,4 +1,6 @@
-"""Defines ``BoundTools``: tools compiled for one provider, with the handlers that read and run their calls."""
+"""Defines ``BoundTools``: tools compiled for one provider, with the handlers
+that read and run their calls.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,16 +27,18 @@ class BoundTools:
     Args:
         tools: The tools, in the order of the export.
         provider: The provider that receives the tools.
-        strict: Whether the provider must constrain arguments to the schema; a tool's own ``strict`` takes precedence.
+        strict: Whether the provider must constrain arguments to the schema; a tool's own ``strict``
+            takes precedence.
         rules: The registry's coercion rules.
         annotates: Whether the model gets its invalid arguments back as JSON with comments.
         hooks: The hooks around every call; the first hook is the outermost.
-        observers: The observers of whole responses; ``None`` if there are none, because a dispatch checks ``None``
-            faster than a length.
+        observers: The observers of whole responses; ``None`` if there are none, because a dispatch
+            checks ``None`` faster than a length.
         default_effect: How to treat tools that declare no effect.
         shapes: The tools in the provider's form, by wire name.
         handlers: The handlers that validate and run the calls.
-        reader: The provider that reads responses; it holds the tools' schemas if it needs them to type arguments.
+        reader: The provider that reads responses; it holds the tools' schemas if it needs them to
+            type arguments.
         output: The output that an answer must fit; ``None`` if no output was bound.
         is_direct: Whether a dispatch can skip observers, because there are none.
     """
@@ -61,7 +65,9 @@ class BoundTools:
 
     @property
     def entries(self) -> Mapping[str, bytes]:
-        """The JSON of each entry, by wire name, in the order of the export; the answer's tool, if any, is last."""
+        """The JSON of each entry, by wire name, in the order of the export; the
+        answer's tool, if any, is last.
+        """
         return self.entries_with(self.answer)
 
     def entries_with(self, answer: AnswerTarget | None) -> Mapping[str, bytes]:
@@ -77,7 +83,9 @@ class BoundTools:
         return _schemas(self.shapes, self.answer)
 
     def terms(self) -> dict[str, Any]:
-        """Return the arguments for ``bind_tools`` that rebuild this record, in this or another process."""
+        """Return the arguments for ``bind_tools`` that rebuild this
+        record, in this or another process.
+        """
         names = (
             "tools",
             "provider",
@@ -107,7 +115,8 @@ def bind_tools(
     """Compile tools for a provider, and the output that is sent beside the tools.
 
     Raises:
-        ExportError: The provider does not accept one of the tools, or two tools have the same wire name.
+        ExportError: The provider does not accept one of the tools, or two tools have the same wire
+            name.
     """
     tools = tuple(tools)
     by_wire_name: dict[str, Shape] = {}
@@ -165,7 +174,9 @@ def _schemas(
 
 
 def _provider_for_reading(provider: Provider, schemas: Mapping[str, JsonSchema]) -> Provider:
-    """Return the provider that reads responses; it keeps the tools' schemas if it needs them to type arguments."""
+    """Return the provider that reads responses; it keeps the tools' schemas if
+    it needs them to type arguments.
+    """
     for_schemas = provider.response.for_schemas
     if for_schemas is None:
         return provider
@@ -173,7 +184,9 @@ def _provider_for_reading(provider: Provider, schemas: Mapping[str, JsonSchema])
 
 
 def select_part(whole: BoundTools, tools: Iterable[Tool[..., Any]]) -> BoundTools:
-    """Return a record that holds only some of the tools, in the forms that the whole record has already compiled."""
+    """Return a record that holds only some of the tools, in the forms that the
+    whole record has already compiled.
+    """
     chosen_tools = tuple(tools)
     names = {tool.name for tool in chosen_tools}
     part = {wire_name: shape for wire_name, shape in whole.shapes.items() if shape.name in names}
@@ -181,7 +194,9 @@ def select_part(whole: BoundTools, tools: Iterable[Tool[..., Any]]) -> BoundTool
 
 
 def canonical_validation(whole: BoundTools, wire_name: str) -> Validate | None:
-    """Return a validator that checks canonical arguments with a tool's rules; ``None`` if there is no such tool."""
+    """Return a validator that checks canonical arguments with a tool's rules;
+    ``None`` if there is no such tool.
+    """
     shape = whole.shapes.get(wire_name)
     if shape is None:
         return None
@@ -191,9 +206,11 @@ def canonical_validation(whole: BoundTools, wire_name: str) -> Validate | None:
 def canonical_calls(
     whole: BoundTools, body: Any
 ) -> list[tuple[str | None, JsonObject | None, Any]]:
-    """Return how a response body is read before validation: each call's name, canonical arguments, and the type of the answer if any.
+    """Return how a response body is read before validation: each call's name, canonical arguments,
+    and the type of the answer if any.
 
-    If there are no calls, the text of the response may be the answer, and the list says of which type.
+    If there are no calls, the text of the response may be the answer, and the list says of which
+    type.
     """
     _, wires, *_ = read_response(whole.reader, body)
     answer = whole.answer

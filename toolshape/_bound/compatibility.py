@@ -1,4 +1,6 @@
-"""Finds what a provider would reject in a registry, and compares the forms of one tool for several providers."""
+"""Finds what a provider would reject in a registry, and compares the forms of
+one tool for several providers.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -17,8 +19,8 @@ from toolshape._tools.tool import Tool, make_tool
 class RefusedTool(NamedTuple):
     """One reason why a provider would reject the tools.
 
-    ``tool`` is empty if the provider would reject the set of tools rather than a single tool. ``evidence`` is the
-    source of the rule.
+    ``tool`` is empty if the provider would reject the set of tools rather than a single tool.
+    ``evidence`` is the source of the rule.
     """
 
     provider: str
@@ -92,7 +94,9 @@ def _to_refused_tools(provider: Provider, error: ExportError) -> Iterator[Refuse
 
 
 class FormDifference(NamedTuple):
-    """How each provider receives one parameter: ``sent`` maps a provider to the differences from the canonical form."""
+    """How each provider receives one parameter: ``sent`` maps a provider to the
+    differences from the canonical form.
+    """
 
     path: str
     sent: dict[str, str]
@@ -101,7 +105,8 @@ class FormDifference(NamedTuple):
 def differences(
     tool: Tool[..., Any], targets: Sequence[ProviderOrName], strict: Strictness | None = None
 ) -> tuple[FormDifference, ...]:
-    """Compare a tool's forms: the first row is for the whole tool, and each other row for one parameter that differs.
+    """Compare a tool's forms: the first row is for the whole tool, and each other row
+    for one parameter that differs.
 
     Args:
         tool: The tool.
@@ -114,7 +119,8 @@ def differences(
     reports: dict[str, list[Entry]] = {}
     forms: dict[str, str] = {}
     for provider in map(get, targets):
-        # A provider without a strict form gets its only form, even if the tool asks for the strict form.
+        # A provider without a strict form gets its only form, even if the tool asks for the strict
+        # form.
         if provider.schema.strict is None:
             sent_tool = make_tool(tool, Options(strict=False), None)
         else:

@@ -1,4 +1,6 @@
-"""Defines ``Registry``, which holds an application's tools, exports them, and runs the calls of responses."""
+"""Defines ``Registry``, which holds an application's tools, exports them,
+and runs the calls of responses.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -48,19 +50,23 @@ _HEAD = ("tool", "parameters", "description", "effects")
 class Registry:
     """The tools of an application, for any provider.
 
-    The imperative methods ``add``, ``add_definitions``, ``tool``, ``around`` and ``observe`` change the registry.
-    ``subset``, the participles ``prefixed``, ``renamed`` and ``deferred``, and ``|`` return a new registry.
+    The imperative methods ``add``, ``add_definitions``, ``tool``, ``around`` and ``observe`` change
+    the registry. ``subset``, the participles ``prefixed``, ``renamed`` and ``deferred``, and ``|``
+    return a new registry.
 
     Args:
         tools: Tools, or plain functions, which become tools.
-        strict: Whether providers must constrain arguments to the schema, if neither ``bind`` nor the tool decides.
-        coerce: Coercion rules to switch on or off for all tools, by name; ``False`` switches all rules off.
-        feedback: How to tell models about invalid arguments: ``"lines"`` sends one line for each problem, ``"json"``
-            sends the model's own JSON with comments at the problems.
-        default_effect: How to treat tools that declare none of the effects ``"read"``, ``"write"`` and
-            ``"destructive"``: ``"write"`` runs their calls alone, in call order.
-        outputs: The types of answers that a restored turn may hold; see ``Conversation.from_json`` and ``resume``. A type
-            that was passed as ``output=`` is known from then on, and needs no mention.
+        strict: Whether providers must constrain arguments to the schema, if neither ``bind`` nor
+            the tool decides.
+        coerce: Coercion rules to switch on or off for all tools, by name; ``False`` switches all
+            rules off.
+        feedback: How to tell models about invalid arguments: ``"lines"`` sends one line for each
+            problem, ``"json"`` sends the model's own JSON with comments at the problems.
+        default_effect: How to treat tools that declare none of the effects ``"read"``, ``"write"``
+            and ``"destructive"``: ``"write"`` runs their calls alone, in call order.
+        outputs: The types of answers that a restored turn may hold; see ``Conversation.from_json``
+            and ``resume``. A type that was passed as ``output=`` is known from then on, and needs
+            no mention.
 
     Raises:
         DefinitionError: A function cannot be a tool, or two tools have the same name.
@@ -105,7 +111,9 @@ class Registry:
         return Bindings(self._store)
 
     def add(self, tool: Tool[..., Any] | Callable[..., Any]) -> Tool[..., Any]:
-        """Add a tool; a plain function becomes a tool first. Existing ``Bound`` objects do not change.
+        """Add a tool; a plain function becomes a tool first.
+
+        Existing ``Bound`` objects do not change.
 
         Returns:
             The tool.
@@ -137,17 +145,20 @@ class Registry:
         defaults: Literal["fill", "leave"] | None = None,
         **options: "Unpack[ToolOptions]",
     ) -> list[Tool[..., Any]]:
-        """Add tools from definitions in the format of any provider, or from JSON Schemas; see ``Tool.from_definition``.
+        """Add tools from definitions in the format of any provider, or from JSON
+        Schemas; see ``Tool.from_definition``.
 
-        A schema is read when its tool is first bound, called or looked at. ``check`` reads all of them at once.
+        A schema is read when its tool is first bound, called or looked at. ``check`` reads all of
+        them at once.
 
         Args:
-            given: A list of definitions, or an object that contains such a list (a request, MCP's list of tools,
-                Gemini's declarations), or the JSON text of such a list or object.
-            functions: The functions that run the calls, by the names in the definitions. A tool without a function is
-                sent, but its calls cannot run.
+            given: A list of definitions, or an object that contains such a list (a request, MCP's
+                list of tools, Gemini's declarations), or the JSON text of such a list or object.
+            functions: The functions that run the calls, by the names in the definitions. A tool
+                without a function is sent, but its calls cannot run.
             verbatim: Whether to send the definitions unchanged to providers that use their format.
-            documents: The schemas, or the documents that contain them, to which the definitions refer, by URI.
+            documents: The schemas, or the documents that contain them, to which the definitions
+                refer, by URI.
             closed: Whether the objects inside the arguments have no further fields.
             defaults: Whether a field that a model leaves out gets the default in the schema.
             **options: The options of ``tool``, which apply to all of these tools.
@@ -156,9 +167,10 @@ class Registry:
             The tools.
 
         Raises:
-            DefinitionError: A definition is none or has no name, two tools share a name or the form in which it is
-                sent, a function cannot be a tool, or has no definition. The error names all of these, and no tool is
-                added. A schema that cannot be read is an error where it is read: in ``bind`` or ``check``.
+            DefinitionError: A definition is none or has no name, two tools share a name or the form
+                in which it is sent, a function cannot be a tool, or has no definition. The error
+                names all of these, and no tool is added. A schema that cannot be read is an error
+                where it is read: in ``bind`` or ``check``.
         """
         frame = calling_frame()
         requested: list[str] = []
@@ -193,11 +205,13 @@ class Registry:
         return new_tools
 
     def check(self) -> None:
-        """Read the definitions of all tools now. Otherwise ``bind`` reads them, or the first use of a tool.
+        """Read the definitions of all tools now.
+
+        Otherwise ``bind`` reads them, or the first use of a tool.
 
         Raises:
-            DefinitionError: Some cannot be read; the error names all of them, with every problem. The registry stays
-                as it was.
+            DefinitionError: Some cannot be read; the error names all of them, with every problem.
+                The registry stays as it was.
         """
         read_all(self)
 
@@ -208,33 +222,38 @@ class Registry:
         self, function: None = None, /, **options: "Unpack[ToolOptions]"
     ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
     def tool(self, function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
-        """Turn a function into a tool and add it: ``@tools.tool`` or ``@tools.tool(...)``; see ``toolshape.tool``."""
+        """Turn a function into a tool and add it: ``@tools.tool`` or
+        ``@tools.tool(...)``; see ``toolshape.tool``.
+        """
         chosen = parse_options(options)
         if function is None:
             return lambda decorated: self._add(make_tool(decorated, chosen, calling_frame()))
         return self._add(make_tool(function, chosen, calling_frame()))
 
     def around(self, hook: H) -> H:
-        """Add a hook around every call that runs, for example for logging, permissions, caches or retries.
+        """Add a hook around every call that runs, for example for logging,
+        permissions, caches or retries.
 
-        Decorate hooks with ``@registry.around``. The first hook is outermost. Existing ``Bound`` objects do not change.
-        Hooks do not see rejected calls (unknown tool, invalid or truncated arguments). Each call has exactly one
-        answer:
+        Decorate hooks with ``@registry.around``. The first hook is outermost. Existing ``Bound``
+        objects do not change. Hooks do not see rejected calls (unknown tool, invalid or truncated
+        arguments). Each call has exactly one answer:
 
-        - If the hook returns a ``Result``, the answer is that result: the result of ``proceed()``, or another result,
-          for example ``context.result(value)``.
-        - If the hook returns ``None``, the answer is the last result of ``proceed()``. If the hook never called
-          ``proceed``, or returned any other value, the answer is ``tool_crashed``, and the log names the hook.
-        - If the hook raises ``ToolError``, the model reads the error's text. If it raises ``CallError`` (as
-          ``Result.unwrap`` does), the answer is that error. Any other exception is logged, and the model reads
-          ``tool_crashed``.
+        - If the hook returns a ``Result``, the answer is that result: the result of ``proceed()``,
+          or another result, for example ``context.result(value)``.
+        - If the hook returns ``None``, the answer is the last result of ``proceed()``. If the hook
+          never called ``proceed``, or returned any other value, the answer is ``tool_crashed``, and
+          the log names the hook.
+        - If the hook raises ``ToolError``, the model reads the error's text. If it raises
+          ``CallError`` (as ``Result.unwrap`` does), the answer is that error. Any other exception
+          is logged, and the model reads ``tool_crashed``.
         - Each ``proceed()`` runs the inner hooks and the tool again, as the next ``attempt``.
 
         Args:
-            hook: A function ``hook(context, proceed)``. A ``def`` hook works under ``run`` and ``dispatch``. An
-                ``async def`` hook awaits ``proceed()``, and works under ``run``, ``dispatch``, ``arun`` and
-                ``adispatch``. Under ``run``, a ``def`` hook makes all calls run one after another; if all hooks are
-                async, the calls share one event loop, and plain tools run in worker threads.
+            hook: A function ``hook(context, proceed)``. A ``def`` hook works under ``run`` and
+                ``dispatch``. An ``async def`` hook awaits ``proceed()``, and works under ``run``,
+                ``dispatch``, ``arun`` and ``adispatch``. Under ``run``, a ``def`` hook makes all
+                calls run one after another; if all hooks are async, the calls share one event loop,
+                and plain tools run in worker threads.
 
         Returns:
             The hook itself, so ``around`` works as a decorator.
@@ -250,11 +269,13 @@ class Registry:
         return hook
 
     def observe(self, observer: AnObserver) -> AnObserver:
-        """Add an observer of whole responses, such as ``toolshape.trace.record_to(path)`` or a counter of your own.
+        """Add an observer of whole responses, such as
+        ``toolshape.trace.record_to(path)`` or a counter of your own.
 
-        Its method ``observe(bound, observed)`` receives each response once all calls are answered or rejected. If calls
-        wait for approval, it also receives the response when they begin to wait. The observer cannot change an answer:
-        an exception that it raises is logged. Existing ``Bound`` objects do not change.
+        Its method ``observe(bound, observed)`` receives each response once all calls are answered
+        or rejected. If calls wait for approval, it also receives the response when they begin to
+        wait. The observer cannot change an answer: an exception that it raises is logged. Existing
+        ``Bound`` objects do not change.
 
         Args:
             observer: An object with the method ``observe``; see ``toolshape.trace.Observer``.
@@ -359,7 +380,8 @@ class Registry:
         *,
         exclude: Collection[str] = (),
     ) -> "Registry":
-        """Return a new registry with the current tools that have one of the names and one of the tags.
+        """Return a new registry with the current tools that have one of
+        the names and one of the tags.
 
         Args:
             names: Names, or patterns such as ``"gh_*"``. ``None`` matches every name.
@@ -404,11 +426,13 @@ class Registry:
     def deferred(
         self, names: Collection[str] | None = None, *, namespace: Namespace | None = None
     ) -> "Registry":
-        """Return a new registry in which some of the tools are deferred: they load when a model's search finds them.
+        """Return a new registry in which some of the tools are deferred: they load
+        when a model's search finds them.
 
         Args:
             names: Names or patterns of the tools to defer. ``None`` defers all.
-            namespace: The group of the deferred tools, for providers that group tools; see ``deferred`` in ``tool``.
+            namespace: The group of the deferred tools, for providers that group tools; see
+                ``deferred`` in ``tool``.
 
         Raises:
             KeyError: A name or pattern matches no tool.
@@ -422,11 +446,13 @@ class Registry:
     def __or__(self, other: "Registry") -> "Registry":
         """Return a new registry with the current tools of both registries.
 
-        The hooks and observers of both apply to every call; the hooks of the first registry are outermost. If only one
-        registry changes a setting from its default, this setting applies to all tools.
+        The hooks and observers of both apply to every call; the hooks of the first registry are
+        outermost. If only one registry changes a setting from its default, this setting applies to
+        all tools.
 
         Raises:
-            DefinitionError: Two tools have the same name. Use ``prefixed`` on one of the registries.
+            DefinitionError: Two tools have the same name. Use ``prefixed`` on one of the
+                registries.
             UsageError: Both registries change the same setting, to different values.
         """
         raw_other: Any = other
@@ -455,7 +481,8 @@ class Registry:
         return joined
 
     def on_change(self, listener: Callable[[], object]) -> Callable[[], None]:
-        """Call a function after each change to this registry's tools or hooks, in the thread that makes the change.
+        """Call a function after each change to this registry's tools or hooks, in
+        the thread that makes the change.
 
         Args:
             listener: A function without parameters.
@@ -487,27 +514,32 @@ class Registry:
         text_calls: str | None = None,
         output: "Output[Any] | Any" = None,
     ) -> "Bound":
-        """Bind the current tools to a provider: convert the tools, and check that the provider supports them.
+        """Bind the current tools to a provider: convert the tools, and check
+        that the provider supports them.
 
         Args:
             provider: The provider.
-            strict: Whether the provider must constrain arguments to the schema: ``True``, ``False``, or ``"auto"``.
-                The default is the registry's ``strict``. A tool's own ``strict`` takes precedence.
-            text_calls: The format of calls that the server may leave in the text of a response, such as ``"hermes"``.
-                These calls are read and run as if the server had parsed them. ``toolshape.text.formats()`` lists the
-                formats.
-            output: The type of the model's answer when the model calls no tools: an ``Output``, or a type that becomes
-                an ``Output``. ``Results.output`` holds the answer. If the provider accepts no answer schema beside
-                tools, the schema is sent as one more tool, and the report says so.
+            strict: Whether the provider must constrain arguments to the schema: ``True``,
+                ``False``, or ``"auto"``. The default is the registry's ``strict``. A tool's own
+                ``strict`` takes precedence.
+            text_calls: The format of calls that the server may leave in the text of a response,
+                such as ``"hermes"``. These calls are read and run as if the server had parsed them.
+                ``toolshape.text.formats()`` lists the formats.
+            output: The type of the model's answer when the model calls no tools: an ``Output``, or
+                a type that becomes an ``Output``. ``Results.output`` holds the answer. If the
+                provider accepts no answer schema beside tools, the schema is sent as one more tool,
+                and the report says so.
 
         Returns:
-            The bound tools, which are immutable. The same object is returned until the registry changes.
+            The bound tools, which are immutable. The same object is returned until the registry
+            changes.
 
         Raises:
-            ExportError: The provider is unknown, does not support one of the tools or the output, or has no strict
-                form. Or the text format is unknown, or the provider's servers leave no calls in text.
-            DefinitionError: ``output`` has no JSON Schema. Or some of the definitions that were added cannot be read;
-                the error names all of them.
+            ExportError: The provider is unknown, does not support one of the tools or the output,
+                or has no strict form. Or the text format is unknown, or the provider's servers
+                leave no calls in text.
+            DefinitionError: ``output`` has no JSON Schema. Or some of the definitions that were
+                added cannot be read; the error names all of them.
             UsageError: ``strict`` is not ``True``, ``False`` or ``"auto"``.
         """
         return self._bindings.bind(provider, strict, text_calls, output)
@@ -527,9 +559,11 @@ class Registry:
         native: Sequence[Any] = (),
         output: "Output[Any] | Any" = None,
     ) -> JsonObject:
-        """Return a request's keyword arguments for tools and the answer; see ``bind`` and ``Bound.request``.
+        """Return a request's keyword arguments for tools and the answer; see
+        ``bind`` and ``Bound.request``.
 
-        ``plan`` and ``dispatch`` read the next response in this provider's format with the tools of this request.
+        ``plan`` and ``dispatch`` read the next response in this provider's format with the tools of
+        this request.
         """
         bound = self.bind(provider, strict, output=output)
         request = bound.request(choice=choice, parallel=parallel, model=model, native=native)
@@ -539,13 +573,14 @@ class Registry:
     def plan(
         self, response: Any, *, provider: "AnyProvider | None" = None, context: Any = None
     ) -> "Plan":
-        """Validate the calls of a response without running them: the plan can approve, deny, edit, run and pause calls.
+        """Validate the calls of a response without running them: the plan can approve,
+        deny, edit, run and pause calls.
 
         Args:
-            response: The provider's response: SDK object, dict, JSON text or bytes. Or pass results with calls that
-                wait for approval, to get the plan of these results.
-            provider: The provider of the response. It is required if the registry was bound to several providers that
-                read the response differently.
+            response: The provider's response: SDK object, dict, JSON text or bytes. Or pass results
+                with calls that wait for approval, to get the plan of these results.
+            provider: The provider of the response. It is required if the registry was bound to
+                several providers that read the response differently.
             context: What validators of arguments read as ``info.context``; it is never stored.
 
         Raises:
@@ -570,25 +605,28 @@ class Registry:
     ) -> "Results":
         """Run every call in a response, and return one result for each call.
 
-        Mistakes by the model and exceptions from tools become results; this method never raises them.
+        Mistakes by the model and exceptions from tools become results; this method never raises
+        them.
 
         Args:
             response: The provider's response: SDK object, dict, JSON text or bytes.
-            provider: The provider of the response. It is required if the registry was bound to several providers that
-                read the response differently.
+            provider: The provider of the response. It is required if the registry was bound to
+                several providers that read the response differently.
             context: What validators of arguments read as ``info.context``; it is never stored.
             **options: How to run the calls, all by keyword:
 
                 - ``inject``: The values of injected parameters, by name.
-                - ``limit``: How many calls run at the same time, unless they must run one after another.
-                - ``on_progress``: Called with each ``Progress`` that a tool reports through its ``CallContext``.
+                - ``limit``: How many calls run at the same time, unless they must run one after
+                  another.
+                - ``on_progress``: Called with each ``Progress`` that a tool reports through its
+                  ``CallContext``.
                 - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run.
                 - ``scope``: Tells the ledger where the calls were made; see ``Plan.run``.
 
         Raises:
             ResponseError: The response is not in any known format.
-            UsageError: An injected value is missing, ``provider`` is required, or a tool is async and an event loop is
-                running.
+            UsageError: An injected value is missing, ``provider`` is required, or a tool is async
+                and an event loop is running.
         """
         bound, readable_response = self._bindings.reader_of(response, provider)
         return bound.dispatch(readable_response, context=context, **options)
@@ -601,7 +639,9 @@ class Registry:
         context: Any = None,
         **options: "Unpack[RunOptions]",
     ) -> "Results":
-        """Like ``dispatch``, for a running event loop; async tools run in parallel in the loop, others in threads."""
+        """Like ``dispatch``, for a running event loop; async tools run in parallel
+        in the loop, others in threads.
+        """
         bound, readable_response = self._bindings.reader_of(response, provider)
         return await bound.adispatch(readable_response, context=context, **options)
 
@@ -619,32 +659,37 @@ class Registry:
         context: Any = None,
         output: "Output[Any] | Any" = None,
     ) -> "Results":
-        """Resume a paused plan with these tools: apply the decisions, and run the calls that may run.
+        """Resume a paused plan with these tools: apply the decisions,
+        and run the calls that may run.
 
-        If a call has no decision, or if its edited arguments need approval, it is ``pending`` in the results. Pass the
-        results to ``plan``, then run or pause that plan. Calls that ran before the pause return their recorded results,
-        marked as ``replayed``.
+        If a call has no decision, or if its edited arguments need approval, it is ``pending`` in
+        the results. Pass the results to ``plan``, then run or pause that plan. Calls that ran
+        before the pause return their recorded results, marked as ``replayed``.
 
         Args:
             token: The token that ``Plan.pause`` returned, in this or another process.
             key: The key that signed the token.
-            decisions: The decisions, by the ids of the calls. ``True`` approves a call. ``Deny(text)`` denies the call,
-                and the model reads the text. A dict replaces the arguments of the call.
+            decisions: The decisions, by the ids of the calls. ``True`` approves a call.
+                ``Deny(text)`` denies the call, and the model reads the text. A dict replaces the
+                arguments of the call.
             audience: The audience for which the token was made.
-            ledger: Records the calls that have run, and the use of the token. Without a ledger, a token can be used
-                again until it expires, and its calls run each time.
+            ledger: Records the calls that have run, and the use of the token. Without a ledger, a
+                token can be used again until it expires, and its calls run each time.
             inject: The values of injected parameters, by name.
             limit: How many async calls run at the same time.
             on_progress: Called with each ``Progress`` that a tool reports.
-            context: What validators of arguments read as ``info.context``; a token does not hold it.
-            output: The type of the answer that the plan holds, if these tools do not know it. Only ``Results.output``
-                needs it.
+            context: What validators of arguments read as ``info.context``; a token does not hold
+                it.
+            output: The type of the answer that the plan holds, if these tools do not know it. Only
+                ``Results.output`` needs it.
 
         Raises:
-            TokenError: The token is invalid, expired or used, or was made for another audience; or a decision lets a
-                call run whose tool is not here, or would get other arguments than were shown. No call ran.
+            TokenError: The token is invalid, expired or used, or was made for another audience; or
+                a decision lets a call run whose tool is not here, or would get other arguments than
+                were shown. No call ran.
             CallError: The edited arguments of a call are invalid. No call ran.
-            UsageError: A decision is invalid or names no waiting call, or the plan cannot run. No call ran.
+            UsageError: A decision is invalid or names no waiting call, or the plan cannot run. No
+                call ran.
         """
         from toolshape._plan import resuming, steps  # noqa: PLC0415 - few plans are paused
 
@@ -673,7 +718,9 @@ class Registry:
         context: Any = None,
         output: "Output[Any] | Any" = None,
     ) -> "Results":
-        """Like ``resume``, for a running event loop: calls run as in ``adispatch``, and the ledger runs in threads."""
+        """Like ``resume``, for a running event loop: calls run as in ``adispatch``,
+        and the ledger runs in threads.
+        """
         from toolshape._plan import resuming, steps  # noqa: PLC0415 - the same
 
         options = {
@@ -689,7 +736,9 @@ class Registry:
 
 
 def without_strict(registry: Registry, name: str | None = None) -> Registry:
-    """Return a copy of a registry with all tools, or only the named tool; no tool in the copy is strict."""
+    """Return a copy of a registry with all tools, or only the named tool;
+    no tool in the copy is strict.
+    """
     tools = [
         make_tool(tool, parse_options({"strict": False}), None)
         for tool in registry

@@ -1,4 +1,6 @@
-"""Selects tools of a registry by names, patterns and tags, and combines the settings of two registries."""
+"""Selects tools of a registry by names, patterns and tags, and combines
+the settings of two registries.
+"""
 
 import fnmatch
 from collections.abc import Collection, Iterable, Mapping
@@ -78,7 +80,9 @@ def _match_names(there: Collection[str], given: Iterable[str]) -> set[str]:
 
 
 def join_settings(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Combine the settings of two registries. A value that differs from the default takes precedence.
+    """Combine the settings of two registries.
+
+    A value that differs from the default takes precedence.
 
     Raises:
         UsageError: Both registries change the same setting, to different values.

@@ -25,7 +25,9 @@ Key: TypeAlias = tuple[str, str]
 
 
 class Use(NamedTuple):
-    """The last binding of the tools under one ``Key``: the provider, and the requested output, if any."""
+    """The last binding of the tools under one ``Key``: the provider,
+    and the requested output, if any.
+    """
 
     provider: "Provider"
     output: Any = None
@@ -33,10 +35,12 @@ class Use(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, slots=True)
 class Contents:
-    """A snapshot of a registry; a change replaces the whole snapshot, so no thread sees a partial change.
+    """A snapshot of a registry; a change replaces the whole snapshot, so
+    no thread sees a partial change.
 
     Args:
-        strict: Whether providers constrain arguments to the schema; ``bind`` or a tool can override this setting.
+        strict: Whether providers constrain arguments to the schema; ``bind`` or a tool can override
+            this setting.
         coerce: Coercion rules to switch on or off by name.
         feedback: The format of the error that answers a call with invalid arguments.
         default_effect: How to treat tools that declare no effect.
@@ -44,8 +48,10 @@ class Contents:
         hooks: The hooks around every call, the first outermost.
         observers: The observers of whole responses.
         outputs: The outputs that a restored turn may hold an answer of; the newest comes last.
-        used: The providers that the tools were bound to; the provider of the latest request comes last.
-        bounds: The ``Bound`` objects of these tools and hooks, by key and output; a cache that ``bind`` fills.
+        used: The providers that the tools were bound to; the provider of the latest request comes
+            last.
+        bounds: The ``Bound`` objects of these tools and hooks, by key and output; a cache that
+            ``bind`` fills.
     """
 
     strict: Strictness = "auto"
@@ -74,7 +80,9 @@ class Contents:
 
 
 class Store:
-    """The contents of a registry, and the listeners that each change calls; safe to use from several threads."""
+    """The contents of a registry, and the listeners that each change calls;
+    safe to use from several threads.
+    """
 
     __slots__ = ("contents", "listeners", "lock")
 
@@ -125,7 +133,9 @@ def add_by_name(
 def name_errors(
     there: Mapping[str, Tool[..., Any]], added: Iterable[Tool[..., Any]]
 ) -> Iterator[DefinitionError]:
-    """Yield an error for each added tool whose name is taken, or is sent in the same form as the name of another."""
+    """Yield an error for each added tool whose name is taken, or is sent in the
+    same form as the name of another.
+    """
     by_form = {readable_name(name): tool for name, tool in there.items()}
     for tool in added:
         other = by_form.setdefault(readable_name(tool.name), tool)
@@ -138,9 +148,11 @@ def name_errors(
 
 
 def _is_redefined(taken: Tool[..., Any], added: Tool[..., Any]) -> bool:
-    """Whether a module defined a function again, as in a notebook cell that ran twice; the new tool then wins.
+    """Whether a module defined a function again, as in a notebook cell that ran
+    twice; the new tool then wins.
 
-    Two functions of one name that stand in one file are a mistake, and not a second definition: the author is told.
+    Two functions of one name that stand in one file are a mistake, and not a second definition: the
+    author is told.
     """
     functions: list[Any] = [taken.function, added.function]
     names = [
@@ -159,8 +171,8 @@ def _is_redefined(taken: Tool[..., Any], added: Tool[..., Any]) -> bool:
 def _stand_in_one_file(one: Any, other: Any) -> bool:
     """Whether the source of a file holds both of these functions, at two places.
 
-    After a reload, a function stands where it stood, or the line where it stood no longer begins a function of its
-    name. Each cell of a notebook is a file.
+    After a reload, a function stands where it stood, or the line where it stood no longer begins a
+    function of its name. Each cell of a notebook is a file.
     """
     codes: list[Any] = [
         getattr(inspect.unwrap(function), "__code__", None) for function in (one, other)

@@ -1,4 +1,6 @@
-"""Resolves command-line targets (``MODULE:NAME`` or ``PATH.py:NAME``) to registries, tools or values."""
+"""Resolves command-line targets (``MODULE:NAME`` or ``PATH.py:NAME``)
+to registries, tools or values.
+"""
 
 import importlib
 import importlib.util
@@ -17,11 +19,16 @@ from toolshape._tools.tool import Tool, as_tool
 
 
 class TargetError(Exception):
-    """A target does not exist or could not be loaded. ``__cause__`` is the exception that its module raised."""
+    """A target does not exist or could not be loaded.
+
+    ``__cause__`` is the exception that its module raised.
+    """
 
 
 def load(target: str) -> Any:
-    """Load ``MODULE:NAME`` or ``PATH.py:NAME``. Without a name, return the only registry of the module.
+    """Load ``MODULE:NAME`` or ``PATH.py:NAME``.
+
+    Without a name, return the only registry of the module.
 
     Raises:
         TargetError: The name does not exist, or could not be loaded.
@@ -59,7 +66,9 @@ def _resolve_steps(target: str) -> list[Any]:
 
 
 def _is_of_toolshape(value: Any) -> bool:
-    """Whether a value is a class or function of this library, which a module only imports: ``shop.py:tool``."""
+    """Whether a value is a class or function of this library, which a module
+    only imports: ``shop.py:tool``.
+    """
     return isinstance(value, (type, FunctionType)) and value.__module__.split(".")[0] == "toolshape"
 
 
@@ -104,7 +113,10 @@ def _module(place: str, target: str) -> ModuleType:
 
 
 def _import_file(path: Path) -> ModuleType:
-    """Import a module from a file. Like a script, the module can import other modules from its directory."""
+    """Import a module from a file.
+
+    Like a script, the module can import other modules from its directory.
+    """
     if not path.is_file():
         raise TargetError(f"there is no file {path}")
     known = sys.modules.get(path.stem)
@@ -170,7 +182,9 @@ def make_absolute(target: str) -> str:
 
 
 def registry_of(target: str) -> Registry:
-    """Return the registry that a target names. For a tool or a function, return a new registry with only this tool.
+    """Return the registry that a target names.
+
+    For a tool or a function, return a new registry with only this tool.
 
     Raises:
         TargetError: The target names no registry, tool or function.
@@ -196,7 +210,8 @@ def load_named(target: str, answers: Iterable[str] = ()) -> Named:
         answers: The targets of the further outputs.
 
     Raises:
-        TargetError: The target names no registry, tool, function or output, or one of ``answers`` names no output.
+        TargetError: The target names no registry, tool, function or output, or one of ``answers``
+            names no output.
     """
     value = load(target)
     further_outputs = []
@@ -245,7 +260,9 @@ def registry_of_tool(target: str) -> tuple[Registry, str]:
 
 
 def tool_of(target: str) -> Tool[..., Any]:
-    """Return the tool that a target names. A function becomes a tool, and a registry must have exactly one tool.
+    """Return the tool that a target names.
+
+    A function becomes a tool, and a registry must have exactly one tool.
 
     Raises:
         TargetError: The target names no single tool.
@@ -280,7 +297,9 @@ def _as_tool(value: Any, target: str) -> Tool[..., Any]:
 
 
 def load_injected(given: Iterable[str]) -> dict[str, Any]:
-    """Load the values to inject, each given as ``NAME=MODULE:FACTORY``. If a target is callable, load its return value.
+    """Load the values to inject, each given as ``NAME=MODULE:FACTORY``.
+
+    If a target is callable, load its return value.
 
     Raises:
         TargetError: A target cannot be loaded, or its factory raises.
@@ -317,7 +336,9 @@ def refuse_missing(record: Record, values: Mapping[str, Any]) -> None:
 def refuse_unread(
     names: Iterable[str], registry: Registry, declared: Collection[str], who: str
 ) -> None:
-    """Check that some tool declares each injected value. A registry with hooks passes: hooks may read any value.
+    """Check that some tool declares each injected value.
+
+    A registry with hooks passes: hooks may read any value.
 
     Raises:
         TargetError: No tool declares one of the injected values.

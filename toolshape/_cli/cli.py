@@ -1,4 +1,7 @@
-"""Defines the commands that list providers, and export, check, compare and call tools. Needs the extra ``cli``."""
+"""Defines the commands that list providers, and export, check, compare and call tools.
+
+Needs the extra ``cli``.
+"""
 
 import json
 import logging
@@ -86,7 +89,9 @@ class _CommandError(click.ClickException):
 
 
 class _Commands(click.Group):
-    """Prints errors without a traceback unless ``--traceback`` is set, and reserves standard output for the command."""
+    """Prints errors without a traceback unless ``--traceback`` is set, and reserves
+    standard output for the command.
+    """
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         if cmd.callback is not None:
@@ -114,10 +119,11 @@ class _Commands(click.Group):
 def main(traceback: bool) -> None:
     """Export tools for model providers, and call them as a model would.
 
-    A TARGET is MODULE:NAME or PATH.py:NAME, where NAME is a registry, a tool, a function, or REGISTRY.TOOL. Without
-    NAME, the module must have exactly one registry.
+    A TARGET is MODULE:NAME or PATH.py:NAME, where NAME is a registry, a tool, a function, or
+    REGISTRY.TOOL. Without NAME, the module must have exactly one registry.
 
-    Exit codes: 0 success; 1 a provider would refuse a tool, or the call failed; 2 a wrong command, target or provider.
+    Exit codes: 0 success; 1 a provider would refuse a tool, or the call failed; 2 a wrong command,
+    target or provider.
     """
 
 
@@ -126,8 +132,8 @@ def main(traceback: bool) -> None:
 def providers(as_json: bool) -> None:
     """List the providers, and show whether each can constrain arguments.
 
-    JSON: a list of objects with `name`, `family`, `strict` (a boolean), `most_tools` and `description_limit` (a number,
-    or null).
+    JSON: a list of objects with `name`, `family`, `strict` (a boolean), `most_tools` and
+    `description_limit` (a number, or null).
     """
     known_providers = [get(name) for name in available()]
     if as_json:
@@ -165,7 +171,8 @@ def providers(as_json: bool) -> None:
 @_to
 @_strict
 def export(target: str, to: tuple[str, ...], strict: str | None) -> None:
-    """Print the tools in each provider's format, as JSON: a list for one provider, an object of lists for several.
+    """Print the tools in each provider's format, as JSON: a list for one provider,
+    an object of lists for several.
 
     If TARGET is an output, print the keyword arguments for a request that asks for this output.
     """
@@ -185,10 +192,12 @@ def export(target: str, to: tuple[str, ...], strict: str | None) -> None:
 @_strict
 @_json
 def check(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -> None:
-    """Report the tools or outputs that a provider would refuse, and other findings. Exits with 1 if there is a refusal.
+    """Report the tools or outputs that a provider would refuse, and other findings.
 
-    JSON: an object with `refused` (objects with `provider`, `tool`, `path`, `rule`, `message`, `evidence`) and
-    `findings` (objects with `tool`, `path`, `rule`, `message`).
+    Exits with 1 if there is a refusal.
+
+    JSON: an object with `refused` (objects with `provider`, `tool`, `path`, `rule`, `message`,
+    `evidence`) and `findings` (objects with `tool`, `path`, `rule`, `message`).
     """
     target_objects, strictness = load_named(target), _STRICTNESS[strict]
     registry = target_objects.tools
@@ -277,15 +286,18 @@ def diff(
     sarif: Path | None,
     answers: tuple[str, ...],
 ) -> None:
-    """Compare the forms of a tool for several providers (--to), or compare tools with their lock file (--against).
+    """Compare the forms of a tool for several providers (--to), or compare tools
+    with their lock file (--against).
 
-    With --to: for each provider, print the form of the whole tool, and of each parameter that differs. JSON: a list of
-    objects with `path` (empty for the whole tool) and `sent`, an object that maps each provider to its differences.
+    With --to: for each provider, print the form of the whole tool, and of each parameter that
+    differs. JSON: a list of objects with `path` (empty for the whole tool) and `sent`, an object
+    that maps each provider to its differences.
 
-    With --against: print what has changed in the tools of TARGET since `toolshape lock`, breaking changes first, each
-    with an example call. Exits with 1 if a call breaks or may break. JSON: a list of objects with `kind`, `level`
-    (breaking, unknown, behaviour or compatible), `tool`, `path`, `before`, `after`, `witness` and `providers`. With
-    --calls, each object also has `calls`, the number of recorded calls that the change breaks.
+    With --against: print what has changed in the tools of TARGET since `toolshape lock`, breaking
+    changes first, each with an example call. Exits with 1 if a call breaks or may break. JSON: a
+    list of objects with `kind`, `level` (breaking, unknown, behaviour or compatible), `tool`,
+    `path`, `before`, `after`, `witness` and `providers`. With --calls, each object also has
+    `calls`, the number of recorded calls that the change breaks.
     """
     if lock is not None:
         against(load_named(target, answers), target, lock, calls, as_json, sarif)
@@ -325,13 +337,15 @@ def diff(
 def call(
     target: str, arguments: str, inject: tuple[str, ...], approve: bool, as_json: bool
 ) -> None:
-    """Call a tool with JSON ARGUMENTS (`-` reads standard input), and print the text that a model would read.
+    """Call a tool with JSON ARGUMENTS (`-` reads standard input), and print
+    the text that a model would read.
 
-    The coercions, and all text that the tool prints, go to standard error. Exits with 1 if the call is refused, waits
-    for approval or fails.
+    The coercions, and all text that the tool prints, go to standard error. Exits with 1 if the call
+    is refused, waits for approval or fails.
 
-    JSON: an object with `ok`, `text` (what a model reads), `value` (null for images and files), `error` (null, or
-    `code`, `problems` and `retryable`), `arguments` (as the function got them, or null) and `coercions`.
+    JSON: an object with `ok`, `text` (what a model reads), `value` (null for images and files),
+    `error` (null, or `code`, `problems` and `retryable`), `arguments` (as the function got them, or
+    null) and `coercions`.
     """
     if not click.get_current_context().find_root().params["traceback"]:
         logging.getLogger("toolshape").addHandler(

@@ -1,4 +1,6 @@
-"""The commands ``toolshape lock``, ``cost`` and ``page``, and the option ``--against`` of ``toolshape diff``."""
+"""The commands ``toolshape lock``, ``cost`` and ``page``, and the option
+``--against`` of ``toolshape diff``.
+"""
 
 import asyncio
 import contextlib
@@ -72,7 +74,9 @@ def locking(
     trust: bool,
     closed: bool,
 ) -> None:
-    """Write a contract for TARGET (tools or an output) to a lock file, with fingerprints for each provider."""
+    """Write a contract for TARGET (tools or an output) to a lock file, with
+    fingerprints for each provider.
+    """
     with _require_extra():
         from toolshape.contract import dump_lock, make_contract  # noqa: PLC0415 - needs an extra
 
@@ -142,10 +146,11 @@ def costing(
     calls: Path | None,
     as_json: bool,
 ) -> None:
-    """Print what each tool of TARGET costs in each request: characters, and tokens if a client counts them.
+    """Print what each tool of TARGET costs in each request: characters, and
+    tokens if a client counts them.
 
-    With --calls, also print the tokens of all responses in a trace, as their providers counted them. JSON: the key
-    `recorded` holds them, with the number of responses.
+    With --calls, also print the tokens of all responses in a trace, as their providers counted
+    them. JSON: the key `recorded` holds them, with the number of responses.
     """
     with _require_extra():
         from toolshape.contract import request_cost  # noqa: PLC0415 - needs an extra
@@ -217,7 +222,9 @@ def paging(
     calls: Path | None,
     title: str | None,
 ) -> None:
-    """Write an HTML page for TARGET (tools or an output): what each provider receives and loses, and all changes."""
+    """Write an HTML page for TARGET (tools or an output): what each provider
+    receives and loses, and all changes.
+    """
     with _require_extra():
         from toolshape.contract import diff, load_lock, render_page  # noqa: PLC0415 - needs an extra
         from toolshape.contract._page import PROVIDERS  # noqa: PLC0415 - needs an extra
@@ -271,7 +278,9 @@ def _commit_text(path: Path) -> str:
 def _compared(
     named: Named, target: str, lock: Path, calls: Path | None
 ) -> "tuple[Diff, BrokenCalls | None]":
-    """Return the changes since a lock file, and the numbers of recorded calls that break, if there is a trace."""
+    """Return the changes since a lock file, and the numbers of recorded calls
+    that break, if there is a trace.
+    """
     from toolshape.contract import broken_calls, diff, load_lock  # noqa: PLC0415 - needs an extra
     from toolshape.contract._recorded import with_recorded  # noqa: PLC0415 - needs an extra
 
@@ -286,7 +295,9 @@ def _compared(
 def against(
     named: Named, target: str, lock: Path, calls: Path | None, as_json: bool, sarif: Path | None
 ) -> None:
-    """Compare the tools and outputs of a target with a lock file; exit with 1 if a call or an answer may break."""
+    """Compare the tools and outputs of a target with a lock file; exit with 1 if
+    a call or an answer may break.
+    """
     with _require_extra():
         from toolshape.contract import to_sarif  # noqa: PLC0415 - needs an extra
 

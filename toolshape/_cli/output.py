@@ -1,4 +1,7 @@
-"""Prints the output of commands: tables on a terminal, plain columns elsewhere. Tools print to standard error."""
+"""Prints the output of commands: tables on a terminal, plain columns elsewhere.
+
+Tools print to standard error.
+"""
 
 import atexit
 import codecs
@@ -41,8 +44,9 @@ def output() -> TextIO:
 def reserve_output() -> Generator[None]:
     """Reserve standard output for the command: all other prints go to standard error.
 
-    Programs parse the output of commands, and an MCP client accepts only messages. But loaded modules and tools may
-    print as well: with ``print``, directly to the descriptor, from child processes, or when the process ends.
+    Programs parse the output of commands, and an MCP client accepts only messages. But loaded
+    modules and tools may print as well: with ``print``, directly to the descriptor, from child
+    processes, or when the process ends.
     """
     original_output: Any = sys.stdout
     with contextlib.ExitStack() as stack:
@@ -71,7 +75,8 @@ def standard_input() -> TextIO:
 
 @contextlib.contextmanager
 def reserve_input() -> Generator[TextIO]:
-    """Reserve standard input for the command's messages: modules and tools get empty input, and cannot read them.
+    """Reserve standard input for the command's messages: modules and tools get
+    empty input, and cannot read them.
 
     Raises:
         TargetError: Standard input is closed.
@@ -94,7 +99,9 @@ def reserve_input() -> Generator[TextIO]:
 
 
 def _is_descriptor(stream: Any, number: int) -> bool:
-    """Return whether a stream uses this descriptor and is not a terminal: on a terminal, users may see all prints."""
+    """Return whether a stream uses this descriptor and is not a terminal: on a
+    terminal, users may see all prints.
+    """
     try:
         return stream.fileno() == number and not stream.isatty()
     except (AttributeError, OSError, ValueError):
@@ -103,10 +110,13 @@ def _is_descriptor(stream: Any, number: int) -> bool:
 
 @contextlib.contextmanager
 def _move_output(given: TextIO) -> Generator[TextIO]:
-    """Duplicate standard output to another descriptor, and redirect descriptor 1 to standard error in the block."""
-    # Redirecting ``sys.stdout`` alone would miss prints from C code and child processes, which use descriptor 1. At
-    # the end the descriptor is restored, unless threads of tools still run. When the process exits, ``_divert`` runs
-    # before the exit handlers of modules, which then print to standard error as well.
+    """Duplicate standard output to another descriptor, and redirect descriptor 1
+    to standard error in the block.
+    """
+    # Redirecting ``sys.stdout`` alone would miss prints from C code and child processes, which use
+    # descriptor 1. At the end the descriptor is restored, unless threads of tools still run. When
+    # the process exits, ``_divert`` runs before the exit handlers of modules, which then print to
+    # standard error as well.
     given.flush()
     command_output = os.fdopen(os.dup(1), "w", encoding=given.encoding, errors=given.errors)
     _divert()
@@ -133,7 +143,10 @@ def _divert() -> None:
 
 
 def _escape(error: UnicodeError) -> tuple[str, int]:
-    """Replace characters that an encoding lacks with JSON escapes. This is an error handler for ``codecs``."""
+    """Replace characters that an encoding lacks with JSON escapes.
+
+    This is an error handler for ``codecs``.
+    """
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end
@@ -144,12 +157,16 @@ codecs.register_error(_ESCAPED, _escape)
 
 
 def _escape_lines(text: str) -> str:
-    """Escape characters that move the cursor or look misleading: a person reads the text, perhaps behind a pipe."""
+    """Escape characters that move the cursor or look misleading: a person reads
+    the text, perhaps behind a pipe.
+    """
     return "\n".join(map(escape_invisible, text.split("\n")))
 
 
 def _escape_for_terminal(text: str, stream: TextIO) -> str:
-    """Escape such characters in data only if the stream is a terminal, because a program may read the data."""
+    """Escape such characters in data only if the stream is a terminal,
+    because a program may read the data.
+    """
     if stream.isatty():
         return _escape_lines(text)
     return text
@@ -160,7 +177,9 @@ def _encoding() -> str:
 
 
 def _make_encodable(text: str, *, is_data: bool = False) -> str:
-    """Escape the characters that standard output cannot encode: lone surrogates, and others if it is not UTF-8."""
+    """Escape the characters that standard output cannot encode: lone surrogates,
+    and others if it is not UTF-8.
+    """
     encoding = _encoding()
     if is_data:
         text = _escape_for_terminal(text, output())
@@ -176,17 +195,24 @@ def _make_encodable(text: str, *, is_data: bool = False) -> str:
 
 
 def echo(text: str, *, is_data: bool = False) -> None:
-    """Print text. Escape characters that standard output cannot encode, and add a note on standard error.
+    """Print text.
+
+    Escape characters that standard output cannot encode, and add a note on standard error.
 
     Args:
         text: The text.
-        is_data: Whether a program may read the text, so other characters are escaped only on a terminal.
+        is_data: Whether a program may read the text, so other characters are escaped only on a
+            terminal.
     """
     click.echo(_make_encodable(text, is_data=is_data), file=output())
 
 
 def echo_json(text: str, *, nl: bool = True) -> None:
-    """Print JSON. If standard output is not UTF-8, escape non-ASCII characters, because programs read JSON as UTF-8."""
+    """Print JSON.
+
+    If standard output is not UTF-8, escape non-ASCII characters, because programs read JSON as
+    UTF-8.
+    """
     if codecs.lookup(_encoding()).name == "utf-8":
         encoding = "utf-8"
     else:
@@ -242,7 +268,8 @@ def show_error(text: str) -> None:
 
 
 def refuse_not_a_number(context: click.Context, parameter: click.Parameter, value: float) -> float:
-    """Check a number of an option, for ``callback=``: no range holds NaN, and none of its comparisons is true.
+    """Check a number of an option, for ``callback=``: no range holds NaN, and
+    none of its comparisons is true.
 
     Raises:
         BadParameter: The value is not a number.
@@ -258,7 +285,8 @@ def split_names(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -
 
 
 def refuse_no_provider(context: click.Context, _: click.Parameter, value: Any) -> Any:
-    """Check that an option names a provider, for ``callback=``; a user who left it out may not know the names.
+    """Check that an option names a provider, for ``callback=``; a user who left
+    it out may not know the names.
 
     Raises:
         UsageError: It names none.
@@ -296,7 +324,8 @@ def write(path: Path, text: str) -> None:
 
 @contextlib.contextmanager
 def progress(what: str, total: int) -> Generator[Callable[[str], object]]:
-    """Show a progress bar if standard error is a terminal; yield the function that advances the bar.
+    """Show a progress bar if standard error is a terminal; yield the
+    function that advances the bar.
 
     Args:
         what: The label of the bar.

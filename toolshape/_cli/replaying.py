@@ -32,9 +32,12 @@ from toolshape.trace import Replay, replay
     help="Print JSON: a line for the counts, and a line for each change.",
 )
 def replaying(trace: Path, target: str, workers: int, shows_stages: bool, as_json: bool) -> None:
-    """Plan each response of a TRACE again with the tools of TARGET, and report what changed. No tool runs.
+    """Plan each response of a TRACE again with the tools of TARGET, and report what changed.
 
-    Exits with 1 if there is a regression: a call that worked is now refused, or passes other values to its function.
+    No tool runs.
+
+    Exits with 1 if there is a regression: a call that worked is now refused, or passes other values
+    to its function.
     """
     make_executor = partial(ProcessPoolExecutor, workers, mp_context=get_context("spawn"))
     replayed = replay(trace, target, make_executor if workers > 1 else None)

@@ -1,4 +1,6 @@
-"""The command ``toolshape mcp``: serves tools to MCP clients, over standard input and output or HTTP."""
+"""The command ``toolshape mcp``: serves tools to MCP clients, over
+standard input and output or HTTP.
+"""
 
 import asyncio
 import contextlib
@@ -63,7 +65,8 @@ def serving(
     inject: tuple[str, ...],
     key_file: Any,
 ) -> None:
-    """Serve the tools of TARGET to MCP clients, until standard input ends or the process is interrupted.
+    """Serve the tools of TARGET to MCP clients, until standard input ends
+    or the process is interrupted.
 
     Tools and their modules print to standard error. Needs the extra `mcp`.
     """
@@ -114,7 +117,8 @@ def _listening_socket(host: str, port: int) -> socket.socket:
 
 
 def _check_injected(tools: Registry, values: Mapping[str, Any]) -> None:
-    """Check that these injected values suffice for every tool: if a tool lacks a value, every call to it fails.
+    """Check that these injected values suffice for every tool: if a tool lacks a
+    value, every call to it fails.
 
     Raises:
         TargetError: A value that a tool needs is missing, or a value is given that no tool uses.
@@ -128,7 +132,10 @@ def _check_injected(tools: Registry, values: Mapping[str, Any]) -> None:
 
 
 def _server_name(target: str) -> str:
-    """Return the server's name: the target's module name without the folder. Approvals are bound to this name."""
+    """Return the server's name: the target's module name without the folder.
+
+    Approvals are bound to this name.
+    """
     module = target.rpartition(":")[0] or target
     if module.endswith(".py"):
         return Path(module).stem

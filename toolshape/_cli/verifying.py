@@ -1,4 +1,6 @@
-"""The command ``toolshape verify``: tests whether a provider follows the rules that toolshape knows."""
+"""The command ``toolshape verify``: tests whether a provider follows
+the rules that toolshape knows.
+"""
 
 import json
 import os
@@ -87,16 +89,18 @@ def verifying(
     timeout: float,
     dry_run: bool,
 ) -> None:
-    """For each rule, send PROVIDER a small request that it should refuse, and a similar one that it should accept.
+    """For each rule, send PROVIDER a small request that it should refuse, and a
+    similar one that it should accept.
 
-    The command reads the key from the environment variable of the provider's SDK, and never prints the key. Before it
-    sends anything, it prints the number of requests and roughly how many tokens they contain. Exits with 1 if a rule is
-    refuted.
+    The command reads the key from the environment variable of the provider's SDK, and never prints
+    the key. Before it sends anything, it prints the number of requests and roughly how many tokens
+    they contain. Exits with 1 if a rule is refuted.
 
-    With --endpoint instead of PROVIDER: ask an OpenAI-compatible server some questions, and report whether it obeys the
-    tool choice, gives each call an id, returns the same response with and without streaming, obeys strict schemas,
-    leaves no calls in the text, and reports its usage. With --keywords as well: ask for four answers under a schema for
-    each keyword, and report whether the server accepts it and keeps it.
+    With --endpoint instead of PROVIDER: ask an OpenAI-compatible server some questions, and report
+    whether it obeys the tool choice, gives each call an id, returns the same response with and
+    without streaming, obeys strict schemas, leaves no calls in the text, and reports its usage.
+    With --keywords as well: ask for four answers under a schema for each keyword, and report
+    whether the server accepts it and keeps it.
     """
     if has_keywords and endpoint is None:
         raise click.UsageError("--keywords measures a server: pass --endpoint URL")
@@ -237,7 +241,9 @@ def _key(key_name: str | None) -> str:
 def _measure_keywords(
     endpoint: str, model: str, key_name: str | None, path: Path | None, timeout: float
 ) -> None:
-    """Measure what a server keeps of a schema; nothing that it does not keep is wrong, so this exits with 0."""
+    """Measure what a server keeps of a schema; nothing that it does not keep
+    is wrong, so this exits with 0.
+    """
     from toolshape._cli.rulebook.endpoint import make_ask  # noqa: PLC0415 - few commands need this
 
     try:

@@ -1,4 +1,6 @@
-"""Defines ``Conversation``, which keeps a history for all providers, builds requests, and runs calls."""
+"""Defines ``Conversation``, which keeps a history for all providers,
+builds requests, and runs calls.
+"""
 
 import hashlib
 import json
@@ -88,18 +90,25 @@ if TYPE_CHECKING:
 
 
 _VERSION = 2
-"""The version of ``to_json``. In version 1, an open turn was read again from the provider's messages."""
+"""The version of ``to_json``.
+
+In version 1, an open turn was read again from the provider's messages.
+"""
 
 
 class _Said(NamedTuple):
-    """The messages of a response: ``given`` in the provider's form, to send them back, and ``messages`` as records."""
+    """The messages of a response: ``given`` in the provider's form, to send them
+    back, and ``messages`` as records.
+    """
 
     given: list[Any]
     messages: list[Message]
 
 
 class _Asked(NamedTuple):
-    """How a provider was asked: the strictness of the tools, and the output, if an answer in a type was asked for."""
+    """How a provider was asked: the strictness of the tools, and the output, if an
+    answer in a type was asked for.
+    """
 
     strict: Strictness
     output: OutputRef | None
@@ -116,14 +125,15 @@ class _Asked(NamedTuple):
 class Conversation:
     """A conversation with models of any provider; messages are only ever appended.
 
-    ``messages`` holds the messages as records. ``repairs`` lists the changes that the last ``request`` made for its
-    provider. A message is sent back verbatim to the provider and model that wrote it. For any other provider or model,
-    the message is converted once.
+    ``messages`` holds the messages as records. ``repairs`` lists the changes that the last
+    ``request`` made for its provider. A message is sent back verbatim to the provider and model
+    that wrote it. For any other provider or model, the message is converted once.
 
-    ``dispatch`` appends the assistant's message before a call runs, and each result as soon as it exists. While a call
-    waits for approval, the turn is open, and nothing else can be appended. ``pending`` lists the waiting calls;
-    ``approve``, ``deny`` and ``edit`` decide on them; ``run`` continues the turn; ``pause`` and ``resume`` move
-    the turn to another process. ``id`` identifies the conversation, and stays the same when it is stored and restored.
+    ``dispatch`` appends the assistant's message before a call runs, and each result as soon as it
+    exists. While a call waits for approval, the turn is open, and nothing else can be appended.
+    ``pending`` lists the waiting calls; ``approve``, ``deny`` and ``edit`` decide on them; ``run``
+    continues the turn; ``pause`` and ``resume`` move the turn to another process. ``id`` identifies
+    the conversation, and stays the same when it is stored and restored.
     """
 
     __module__ = "toolshape"
@@ -154,7 +164,8 @@ class Conversation:
         """Start an empty conversation, or continue a conversation from its records.
 
         Args:
-            tools: The tools that models can call, including tools that are added to the registry later.
+            tools: The tools that models can call, including tools that are added to the registry
+                later.
             messages: Records, for example from ``Bound.read_messages``.
 
         Raises:
@@ -172,7 +183,8 @@ class Conversation:
         self._conversions: dict[Any, tuple[Bound, Conversion]] = {}
         self._asked: tuple[Bound, str | None] | None = None
         self._sent: dict[str, Bound] = {}
-        # Weak, because results hold their whole response: whoever could add them again keeps them alive.
+        # Weak, because results hold their whole response: whoever could add them again keeps them
+        # alive.
         self._added: dict[int, weakref.ref[Results]] = {}
         self.id = uuid.uuid4().hex
         self._turns = 0
@@ -197,7 +209,9 @@ class Conversation:
         return f"Conversation({len(self.messages)} messages)"
 
     def __str__(self) -> str:
-        """Return the last 40 messages as a person would write them down, with calls, coercions and waiting calls."""
+        """Return the last 40 messages as a person would write them down, with
+        calls, coercions and waiting calls.
+        """
         return lines_as_text(self._transcript()) or "no messages"
 
     def _repr_html_(self) -> str:
@@ -258,7 +272,9 @@ class Conversation:
             self._messages.append(_with_path(raw_message, len(self._messages)))
 
     def _append_new(self, role: Role, parts: tuple[MessagePart, ...]) -> None:
-        """Append a message of the app, with its place from the beginning: to set it later costs another record."""
+        """Append a message of the app, with its place from the beginning: to set
+        it later costs another record.
+        """
         path = f"messages[{len(self._messages)}]"
         self._messages.append(Message(role=role, parts=parts, path=path))
 
@@ -286,9 +302,11 @@ class Conversation:
         """Append stored messages of a provider.
 
         Args:
-            messages: The messages, or a whole request with its system prompt: dicts, SDK objects or JSON text.
+            messages: The messages, or a whole request with its system prompt: dicts, SDK objects or
+                JSON text.
             provider: The provider of the messages.
-            model: The model that wrote the messages. Signatures and reasoning are sent only to this model.
+            model: The model that wrote the messages. Signatures and reasoning are sent only to this
+                model.
 
         Raises:
             ResponseError: The messages are not in the provider's format. Nothing was appended.
@@ -306,7 +324,8 @@ class Conversation:
         """Append a response and the results of its calls. The turn stays open while a call waits.
 
         Raises:
-            UsageError: The value is not ``Results``, the results were appended before, or another turn is open.
+            UsageError: The value is not ``Results``, the results were appended before, or another
+                turn is open.
         """
         raw_results: Any = results
         if not isinstance(raw_results, Results):
@@ -326,16 +345,19 @@ class Conversation:
     def _begin_turn(
         self, what: str, results: Results, said: "_Said", *, has_ledger: bool = False
     ) -> tuple[int, int, bool]:
-        """Append the messages of a response and open its turn; return what ``_take_back`` needs to undo this.
+        """Append the messages of a response and open its turn; return what
+        ``_take_back`` needs to undo this.
 
         Raises:
-            UsageError: A turn is open: another thread may have opened it while this response was read. Or the response
-                was delivered before, and there is no ledger that knows its results.
+            UsageError: A turn is open: another thread may have opened it while this response was
+                read. Or the response was delivered before, and there is no ledger that knows its
+                results.
         """
-        # A second delivery is what equals the last response when nothing was asked since. It keeps the number of its
-        # turn, by which the ledger finds its calls, and its results already stand in the conversation. This needs ids
-        # from the provider: with generated ids, two equal responses may be different responses. The messages are not
-        # appended either if the conversation ends with them: after ``read``, the calls at the end wait for results.
+        # A second delivery is what equals the last response when nothing was asked since. It keeps
+        # the number of its turn, by which the ledger finds its calls, and its results already stand
+        # in the conversation. This needs ids from the provider: with generated ids, two equal
+        # responses may be different responses. The messages are not appended either if the
+        # conversation ends with them: after ``read``, the calls at the end wait for results.
         with self._lock:
             self._refuse_open(what)
             before = len(self._messages), self._turns, self._asked_since
@@ -419,7 +441,9 @@ class Conversation:
         self._denied = None
 
     def _current_turn(self, context: Any = None) -> OpenTurn:
-        """Return the open turn. In a restored conversation, the first access rebuilds the turn from its stored form.
+        """Return the open turn.
+
+        In a restored conversation, the first access rebuilds the turn from its stored form.
 
         Args:
             context: What validators of arguments read when the turn is rebuilt.
@@ -454,17 +478,21 @@ class Conversation:
         )
 
     def _forget_stored(self) -> None:
-        """Drop the stored turn and the message with its results: from now on the open turn holds these results."""
+        """Drop the stored turn and the message with its results: from now on the
+        open turn holds these results.
+        """
         self._stored_turn = None
         if self._messages[-1].role == "tool":
             self._messages.pop()
 
     @property
     def pending(self) -> tuple[PendingCall, ...]:
-        """The calls of the open turn that wait for approval, in call order; empty if no turn is open.
+        """The calls of the open turn that wait for approval, in call
+        order; empty if no turn is open.
 
         Raises:
-            UsageError: The conversation was restored, and its messages do not contain the calls in their original form.
+            UsageError: The conversation was restored, and its messages do not contain the calls in
+                their original form.
         """
         if self._waiting_calls():
             return self._current_turn().results.pending
@@ -490,9 +518,12 @@ class Conversation:
     def deny(
         self, call: Call | PendingCall | str | Iterable[Call | PendingCall | str], why: str = ""
     ) -> None:
-        """Deny calls of the open turn, as ``Plan.deny`` does. If no other call waits, the turn is closed.
+        """Deny calls of the open turn, as ``Plan.deny`` does.
 
-        ``run`` with a ledger records the denials, so the calls do not run if the response is delivered again.
+        If no other call waits, the turn is closed.
+
+        ``run`` with a ledger records the denials, so the calls do not run if the response is
+        delivered again.
 
         Raises:
             UsageError: No turn is open, or ``Plan.deny`` rejects a call.
@@ -513,19 +544,22 @@ class Conversation:
         return Plan(self._current_turn().results).edit(call, arguments)
 
     def run(self, *, context: Any = None, **options: "Unpack[RunOptions]") -> Results:
-        """Run the calls of the open turn that may run. If no call waits after that, the turn is closed.
+        """Run the calls of the open turn that may run.
+
+        If no call waits after that, the turn is closed.
 
         Args:
-            context: What validators of arguments read as ``info.context``, if the conversation was restored: its calls
-                are then validated again.
+            context: What validators of arguments read as ``info.context``, if the conversation was
+                restored: its calls are then validated again.
             **options: How to run the calls; as for ``Registry.dispatch``.
 
         Returns:
-            The results of the turn, even if ``deny`` has closed it by denying the last waiting call.
+            The results of the turn, even if ``deny`` has closed it by denying the last waiting
+            call.
 
         Raises:
-            UsageError: No turn is open; or ``Plan.run`` raises this error; or the turn was restored, a call may have
-                run meanwhile, and there is no ledger. No call ran.
+            UsageError: No turn is open; or ``Plan.run`` raises this error; or the turn was
+                restored, a call may have run meanwhile, and there is no ledger. No call ran.
         """
         refuse_unknown(options)
         if (
@@ -551,7 +585,8 @@ class Conversation:
     def _keep_turn_open(self) -> Generator[None]:
         """Keep the turn open while its calls run, and close it afterwards if no call waits.
 
-        Another thread may check in the meantime whether the turn can be closed, so runs are counted.
+        Another thread may check in the meantime whether the turn can be closed, so runs are
+        counted.
         """
         with self._lock:
             self._runs += 1
@@ -565,8 +600,8 @@ class Conversation:
     def _add_scope(self, turn: OpenTurn, options: "RunOptions") -> "RunOptions":
         """Return the options for a run.
 
-        With a ledger but no ``scope=``, the scope is that of the turn's earlier runs, or names the conversation and the
-        turn.
+        With a ledger but no ``scope=``, the scope is that of the turn's earlier runs, or names the
+        conversation and the turn.
         """
         if options.get("ledger") is None or options.get("scope") is not None:
             return options
@@ -585,10 +620,11 @@ class Conversation:
         expires: timedelta,
         ledger: LedgerStore | None = None,
     ) -> str:
-        """Return the open turn as a token, for ``resume`` in this or another process; see ``Plan.pause``.
+        """Return the open turn as a token, for ``resume`` in this or
+        another process; see ``Plan.pause``.
 
-        Also store the conversation with ``to_json``: the token holds the calls and their decisions, but not the
-        earlier messages.
+        Also store the conversation with ``to_json``: the token holds the calls and their decisions,
+        but not the earlier messages.
 
         Raises:
             UsageError: No turn is open, or ``Plan.pause`` cannot pause the plan.
@@ -626,7 +662,9 @@ class Conversation:
         ledger: LedgerStore | None = None,
         **options: "Unpack[ResumeOptions]",
     ) -> Results:
-        """Resume the paused turn: apply the decisions, and run the calls. If no call waits after that, close the turn.
+        """Resume the paused turn: apply the decisions, and run the calls.
+
+        If no call waits after that, close the turn.
 
         Args:
             token: The token from ``pause``.
@@ -634,10 +672,12 @@ class Conversation:
             decisions: The decisions by call id, as for ``Registry.resume``.
             audience: The audience that the token was made for.
             ledger: The ledger, as for ``Registry.resume``.
-            **options: ``inject``, ``limit``, ``on_progress``, ``context`` and ``output``, as for ``Registry.resume``.
+            **options: ``inject``, ``limit``, ``on_progress``, ``context`` and ``output``, as for
+                ``Registry.resume``.
 
         Raises:
-            UsageError: The token holds the calls of another turn, or ``Registry.resume`` raises this error.
+            UsageError: The token holds the calls of another turn, or ``Registry.resume`` raises
+                this error.
             TokenError: As for ``Registry.resume``.
             CallError: As for ``Registry.resume``.
         """
@@ -667,13 +707,17 @@ class Conversation:
             return await resuming.resume(resumption, steps.IN_LOOP)
 
     def _resumption(self, given: tuple[Any, ...], options: "ResumeOptions") -> "Resumption":
-        """Return the arguments of a resumption, whose results become the open turn before the first call runs."""
+        """Return the arguments of a resumption, whose results become the open
+        turn before the first call runs.
+        """
         return bindings_of(self.tools).resumption(
             given, {"output": self._wanted, **options}, self._adopt
         )
 
     def _refuse_other_token(self, token: Any) -> None:
-        """Check that a token holds the calls of the open turn. Its signature is verified later, by ``resume``.
+        """Check that a token holds the calls of the open turn.
+
+        Its signature is verified later, by ``resume``.
 
         Raises:
             UsageError: The token holds the calls of another turn, or no turn is open.
@@ -735,7 +779,9 @@ class Conversation:
         return _Said(wire_messages, read_messages)
 
     def _bound_of(self, provider: Provider) -> Bound:
-        """Return the bound tools of the last request to this provider; if there was none, bind the tools."""
+        """Return the bound tools of the last request to this provider; if
+        there was none, bind the tools.
+        """
         sent = self._sent.get(provider.name)
         if sent is not None and sent.provider is provider:
             return sent
@@ -770,7 +816,8 @@ class Conversation:
         return found[0]
 
     def _asked_providers(self) -> Iterator[Provider]:
-        """Yield each provider that was sent a request, the latest request first, those of another process last.
+        """Yield each provider that was sent a request, the latest request first,
+        those of another process last.
 
         A provider that is a package's or the app's own may be unknown in this process: only
         ``provider=`` can name it.
@@ -815,35 +862,41 @@ class Conversation:
         repairs: Mapping[str, bool] | bool | None = None,
         **keywords: Any,
     ) -> JsonObject:
-        """Return all keyword arguments for the SDK's next call: messages, tools, system prompt, model and ``keywords``.
+        """Return all keyword arguments for the SDK's next call: messages, tools, system
+        prompt, model and ``keywords``.
 
-        You can change the lists in the request, but not the messages in them: later requests share the messages.
+        You can change the lists in the request, but not the messages in them: later requests share
+        the messages.
 
         Args:
             provider: The provider that the request is for.
             model: The model. It is part of the request, and decides which repair rules apply.
             choice: The tools that the model may or must call, as for ``Bound.request``.
             parallel: Whether one response may hold several calls.
-            strict: Whether the provider must constrain arguments to the schema, as for ``Registry.bind``.
-            native: The provider's own tools. They are sent in addition to the tools of this conversation, and count
-                toward the same limits.
-            output: The type of the answer, as for ``Registry.bind``. The results of the response hold the answer. If
-                the answer is invalid, the conversation appends a message that tells the model what to correct.
-            text_calls: The format of calls that the server may leave in the text, as for ``Registry.bind``.
+            strict: Whether the provider must constrain arguments to the schema, as for
+                ``Registry.bind``.
+            native: The provider's own tools. They are sent in addition to the tools of this
+                conversation, and count toward the same limits.
+            output: The type of the answer, as for ``Registry.bind``. The results of the response
+                hold the answer. If the answer is invalid, the conversation appends a message that
+                tells the model what to correct.
+            text_calls: The format of calls that the server may leave in the text, as for
+                ``Registry.bind``.
             repairs: Repair rules to switch off, for example ``{"blank_text": False}``.
-            **keywords: Further arguments of the SDK's call, for example ``max_tokens=1024``. A dict, or Gemini's
-                ``config``, is merged with the conversation's own value.
+            **keywords: Further arguments of the SDK's call, for example ``max_tokens=1024``. A
+                dict, or Gemini's ``config``, is merged with the conversation's own value.
 
         Raises:
-            HistoryError: The conversation cannot be sent, for example because a call waits for approval
-                or has no result yet.
+            HistoryError: The conversation cannot be sent, for example because a call waits for
+                approval or has no result yet.
             ExportError: As for ``Bound.request``.
-            UsageError: The provider has no message histories, a repair rule is unknown, or ``keywords`` has
-                a key that the conversation sets itself.
+            UsageError: The provider has no message histories, a repair rule is unknown, or
+                ``keywords`` has a key that the conversation sets itself.
         """
-        # Everything that can refuse the request comes before the conversation remembers that it was made:
-        # after an error, the next response still belongs to the request before. Only the output is remembered
-        # at once: a stored history may end with the call of an answer, which nothing else can name.
+        # Everything that can refuse the request comes before the conversation remembers that it was
+        # made: after an error, the next response still belongs to the request before. Only the
+        # output is remembered at once: a stored history may end with the call of an answer, which
+        # nothing else can name.
         if waiting := self._waiting_calls():
             problems = problems_of(waiting, f"messages[{len(self._messages) - 1}]")
             raise HistoryError(provider=get(provider).name, problems=problems)
@@ -893,7 +946,9 @@ class Conversation:
         )
 
     def _remember_sent(self, bound: Bound) -> None:
-        """Put these tools last among those that were sent; a new dict, since another thread may read the old one."""
+        """Put these tools last among those that were sent; a new dict, since
+        another thread may read the old one.
+        """
         sent, name = self._sent, bound.provider.name
         if sent.get(name) is bound and next(reversed(sent)) == name:
             return
@@ -909,7 +964,8 @@ class Conversation:
     ) -> tuple[Converted, list[Problem]]:
         """Return the messages in the provider's form, and the problems; the repairs are kept.
 
-        ``missing_tools`` is the problem of calls in this request. Answers that came as calls are then sent as text.
+        ``missing_tools`` is the problem of calls in this request. Answers that came as calls are
+        then sent as text.
         """
         with self._lock:
             messages, as_text = self._messages, list[Repair]()
@@ -944,7 +1000,9 @@ class Conversation:
         return conversion
 
     def collector(self, provider: AnyProvider | None = None, *, context: Any = None) -> Collector:
-        """Return a collector for a streamed response. When the stream is over, pass the collector to ``dispatch``.
+        """Return a collector for a streamed response.
+
+        When the stream is over, pass the collector to ``dispatch``.
 
         Args:
             provider: The provider of the stream. The default is the provider of the last request.
@@ -967,8 +1025,9 @@ class Conversation:
         ``conversation += plan.results`` then appends the response and its results.
 
         Args:
-            response: The response, as for ``dispatch``. Without a response, the plan has the calls of the open
-                turn, or the calls at the end of the conversation that have no results yet.
+            response: The response, as for ``dispatch``. Without a response, the plan has the calls
+                of the open turn, or the calls at the end of the conversation that have no results
+                yet.
             provider: The provider of the response, as for ``dispatch``.
             context: What validators of arguments read as ``info.context``; it is never stored.
 
@@ -995,7 +1054,9 @@ class Conversation:
         return self._bound_for(body, provider).plan(body, context=context), model_name(body)
 
     def _body_of(self, response: Any, provider: AnyProvider | None) -> Any:
-        """Return the body of a response; a string is not parsed if the provider's responses are plain text."""
+        """Return the body of a response; a string is not parsed if the
+        provider's responses are plain text.
+        """
         if self._asked is None:
             last_provider = None
         else:
@@ -1007,10 +1068,12 @@ class Conversation:
         return body_of(response, *([] if resolved_provider is None else [resolved_provider]))
 
     def _plan_waiting_calls(self, context: Any) -> tuple[Plan, str | None]:
-        """Return the plan of the last messages, whose calls have no results yet, and the model that wrote the messages.
+        """Return the plan of the last messages, whose calls have no results yet, and the
+        model that wrote the messages.
 
         Raises:
-            UsageError: The conversation does not end with unanswered calls in a provider's own message.
+            UsageError: The conversation does not end with unanswered calls in a provider's own
+                message.
         """
         last_messages = [
             *takewhile(
@@ -1043,21 +1106,24 @@ class Conversation:
         context: Any = None,
         **options: "Unpack[RunOptions]",
     ) -> Results:
-        """Run every call in a response, and append the response and the results, even if calls fail.
+        """Run every call in a response, and append the response and
+        the results, even if calls fail.
 
         If a call waits for approval, the turn stays open: see ``pending``.
 
         Args:
-            response: The response to a request: SDK object, dict, JSON text or bytes, or a ``Collector``. Without a
-                response, run the calls at the end of the conversation that have no results yet.
-            provider: The provider of the response, if this conversation made no request to that provider.
+            response: The response to a request: SDK object, dict, JSON text or bytes, or a
+                ``Collector``. Without a response, run the calls at the end of the conversation that
+                have no results yet.
+            provider: The provider of the response, if this conversation made no request to that
+                provider.
             context: What validators of arguments read as ``info.context``; it is never stored.
             **options: How to run the calls; as for ``Registry.dispatch``.
 
         Raises:
             ResponseError: The response is not in the provider's format. Nothing was appended.
-            UsageError: As for ``Plan.run``, or a response is given but the turn is open. No call ran, and nothing was
-                appended.
+            UsageError: As for ``Plan.run``, or a response is given but the turn is open. No call
+                ran, and nothing was appended.
         """
         refuse_unknown(options)
         if response is None and self._waiting_calls():
@@ -1078,7 +1144,10 @@ class Conversation:
         context: Any = None,
         **options: "Unpack[RunOptions]",
     ) -> Results:
-        """Like ``dispatch``, for a running event loop. If the dispatch is cancelled, existing results are appended."""
+        """Like ``dispatch``, for a running event loop.
+
+        If the dispatch is cancelled, existing results are appended.
+        """
         refuse_unknown(options)
         if response is None and self._waiting_calls():
             return await self.arun(context=context, **options)
@@ -1095,7 +1164,8 @@ class Conversation:
     ) -> tuple[Results, tuple[int, int, bool]]:
         """Read a response and append it before a call runs.
 
-        Reading can fail. If the response were read after the run, a failure would lose the results of calls that ran.
+        Reading can fail. If the response were read after the run, a failure would lose the results
+        of calls that ran.
         """
         self._refuse_open("dispatch")
         plan, model = self._plan_response(response, provider, context)
@@ -1103,17 +1173,21 @@ class Conversation:
         return plan.results, self._begin_turn("dispatch", plan.results, said, has_ledger=has_ledger)
 
     def _take_back(self, results: Results, messages: int, turns: int, asked_since: bool) -> None:
-        """Undo ``_begin_turn`` because no call could run: the caller can dispatch the same response again."""
+        """Undo ``_begin_turn`` because no call could run: the caller can
+        dispatch the same response again.
+        """
         with self._lock:
             self._open, self._turns, self._asked_since = None, turns, asked_since
             self._added.pop(id(results), None)
             del self._messages[messages:]
 
     def trimmed(self, keep: int) -> "Conversation":
-        """Return a new conversation with the last turns and all system prompts of this conversation.
+        """Return a new conversation with the last turns and all
+        system prompts of this conversation.
 
         Args:
-            keep: The number of turns. A turn starts with a user message and ends before the next turn.
+            keep: The number of turns. A turn starts with a user message and ends before the next
+                turn.
 
         Raises:
             UsageError: ``keep`` is not an int of 1 or more, or the turn is open.
@@ -1137,23 +1211,25 @@ class Conversation:
         conversation._sent = dict(self._sent)
         conversation._sent_elsewhere = dict(self._sent_elsewhere)
         conversation._turns, conversation._asked_since = self._turns, self._asked_since
-        # A fork has an identity of its own, so a ledger tells its calls from those of other forks. Whoever restores the
-        # same conversation and trims it in the same way gets the same fork.
+        # A fork has an identity of its own, so a ledger tells its calls from those of other forks.
+        # Whoever restores the same conversation and trims it in the same way gets the same fork.
         self._forks += 1
         identity = f"{self.id} {self._turns} {keep} {self._forks}"
         conversation.id = hashlib.sha256(identity.encode()).hexdigest()[:32]
         return conversation
 
     def to_json(self, *, secrets: bool = False) -> str:
-        """Return the conversation as JSON text, with raw messages, values of results, images and files.
+        """Return the conversation as JSON text, with raw messages,
+        values of results, images and files.
 
-        For an open turn, the text has the waiting calls and the existing results, but no decisions, because
-        the text is not signed. A call that was approved but did not run is pending again after ``from_json``.
+        For an open turn, the text has the waiting calls and the existing results, but no decisions,
+        because the text is not signed. A call that was approved but did not run is pending again
+        after ``from_json``.
 
-        Secret arguments (``SecretStr``, ``writeOnly``) are written as ``[hidden]``, and the provider's own form of a
-        message with such a call is left out. An answer whose type has secrets is hidden entirely. If any tool takes
-        secrets, the arguments of calls to unknown tools are left out. To resume a waiting call with secrets, use a
-        token and a ledger.
+        Secret arguments (``SecretStr``, ``writeOnly``) are written as ``[hidden]``, and the
+        provider's own form of a message with such a call is left out. An answer whose type has
+        secrets is hidden entirely. If any tool takes secrets, the arguments of calls to unknown
+        tools are left out. To resume a waiting call with secrets, use a token and a ledger.
 
         A lone surrogate is written as an escape, because files and databases reject it.
 
@@ -1161,7 +1237,8 @@ class Conversation:
             secrets: Whether to write secret arguments without hiding them.
 
         Raises:
-            UsageError: A message holds a value that JSON cannot hold, such as a date, or is nested too deeply.
+            UsageError: A message holds a value that JSON cannot hold, such as a date, or is nested
+                too deeply.
         """
         try:
             messages, turn = self._moment()
@@ -1210,7 +1287,9 @@ class Conversation:
         return about
 
     def _every_request(self) -> "dict[str, _Asked]":
-        """Return how the last request to each provider was made, perhaps in another process; the latest is last."""
+        """Return how the last request to each provider was made, perhaps in
+        another process; the latest is last.
+        """
         sent = {
             name: asked for name, asked in self._sent_elsewhere.items() if name not in self._sent
         }
@@ -1256,8 +1335,8 @@ class Conversation:
         Args:
             given: The JSON text, or its parsed object.
             tools: The tools that models can call.
-            output: The type of the answer in the open turn, if ``tools`` does not know it. Only ``Results.output`` of
-                that turn needs it.
+            output: The type of the answer in the open turn, if ``tools`` does not know it. Only
+                ``Results.output`` of that turn needs it.
 
         Raises:
             UsageError: The value is not a conversation, or has an unknown version.
@@ -1291,7 +1370,9 @@ class Conversation:
 
 
 def _answer_again(results: Results, message: Message) -> None:
-    """Answer the calls of a response that was delivered before with the results that stand in the conversation."""
+    """Answer the calls of a response that was delivered before with the results
+    that stand in the conversation.
+    """
     parts = results_in(message)
     for entry in state.every_entry(results):
         if entry[0] < len(parts):
@@ -1315,17 +1396,22 @@ def _marked(message: Message, tools: Registry) -> Message:
 
 
 def _takes_secret(part: ToolCallPart, tools: Registry) -> bool:
-    """Whether a call may hold a secret with these tools; by an unknown name, the model may have meant any of them."""
+    """Whether a call may hold a secret with these tools; by an unknown name, the
+    model may have meant any of them.
+    """
     if part.name is not None and part.name in tools:
         return record_of(tools[part.name]).takes_secrets
     return any(record_of(tool).takes_secrets for tool in tools)
 
 
 def _hide_secrets(message: Message, tools: Registry) -> Message:
-    """Return a message without secrets. If a part may hold a secret, the raw form of the message is dropped.
+    """Return a message without secrets.
 
-    Where the tools of this registry say which call holds it, its arguments are masked. Otherwise, the message holds it
-    as its answer, or in a call whose tool is another now: then all that it says is hidden.
+    If a part may hold a secret, the raw form of the message is dropped.
+
+    Where the tools of this registry say which call holds it, its arguments are masked. Otherwise,
+    the message holds it as its answer, or in a call whose tool is another now: then all that it
+    says is hidden.
     """
     parts_with_secrets = [part for part in calls_in(message) if _takes_secret(part, tools)]
     is_known = any(part.name is not None and part.name in tools for part in parts_with_secrets)
@@ -1368,7 +1454,9 @@ def _with_path(message: Message, position: int) -> Message:
 
 
 def _end_of_last_response(messages: Sequence[Message]) -> int:
-    """Return where the assistant's last response ends; results, and what was said since, may follow it."""
+    """Return where the assistant's last response ends; results, and what
+    was said since, may follow it.
+    """
     end = len(messages)
     while end and messages[end - 1].role != "assistant":
         end -= 1

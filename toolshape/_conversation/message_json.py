@@ -1,4 +1,5 @@
-"""Converts messages to JSON and back, in the form of OpenTelemetry's GenAI conventions with additional members.
+"""Converts messages to JSON and back, in the form of OpenTelemetry's GenAI
+conventions with additional members.
 
 The form follows the input messages in open-telemetry/semantic-conventions-genai, read 2026-11-22.
 """

@@ -1,4 +1,6 @@
-"""The open turn of a conversation: an assistant message with at least one unanswered call, living or stored."""
+"""The open turn of a conversation: an assistant message with at least one
+unanswered call, living or stored.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,9 +24,9 @@ _LEFT: tuple[State, ...] = ("ready", "pending", "approved", "given away", "elsew
 class OpenTurn:
     """The assistant's last turn, which is kept until each of its calls has a result.
 
-    ``number`` is the number of the turn in the conversation, and ``messages`` counts its messages of the assistant.
-    ``is_repeated`` says that its response was delivered before,
-    so its results already stand in the conversation.
+    ``number`` is the number of the turn in the conversation, and ``messages`` counts its messages
+    of the assistant. ``is_repeated`` says that its response was delivered before, so its results
+    already stand in the conversation.
     """
 
     results: Results
@@ -35,7 +37,9 @@ class OpenTurn:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredTurn:
-    """The open turn of a restored conversation, until it is needed; ``messages`` counts the assistant's messages."""
+    """The open turn of a restored conversation, until it is needed; ``messages``
+    counts the assistant's messages.
+    """
 
     state: PlanState
     messages: int
@@ -77,7 +81,9 @@ def _label(name: str | None, call_id: str) -> str:
 
 
 def refusal_message(waiting: Sequence[str]) -> str:
-    """Return the error message that says why a conversation with an open turn cannot continue, and what to do."""
+    """Return the error message that says why a conversation with an open turn
+    cannot continue, and what to do.
+    """
     return f"{', '.join(waiting)} still waits, and the conversation cannot continue without its result: {_WAYS_OUT}"
 
 
@@ -110,7 +116,8 @@ def turn_from_json(given: Any) -> StoredTurn:
 
 
 def assistant_messages(messages: Sequence[Message], turn: StoredTurn) -> Sequence[Message]:
-    """Return the assistant's messages of a stored turn; the message with its results may follow them.
+    """Return the assistant's messages of a stored turn; the message
+    with its results may follow them.
 
     Raises:
         ValueError: The calls in the messages are not the calls of the turn.

@@ -1,4 +1,6 @@
-"""Reads what version 1 of ``Conversation.to_json`` stored of an open turn: states, beside the provider's messages."""
+"""Reads what version 1 of ``Conversation.to_json`` stored of an open turn: states,
+beside the provider's messages.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -65,7 +67,9 @@ def _record(messages: Sequence[Message], stored: JsonObject, tools: Registry) ->
 
 
 def _planned(said: Sequence[Message], stored: JsonObject, tools: Registry) -> PlanState:
-    """Return the record of the turn as its response was planned; without the response, of the calls in the messages."""
+    """Return the record of the turn as its response was planned; without the
+    response, of the calls in the messages.
+    """
     raw: list[Any] = [message.raw for message in said]
     if None in raw or not raw:
         parts = [part for message in said for part in calls_in(message)]

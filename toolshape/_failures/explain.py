@@ -67,7 +67,9 @@ def wait_in(
 
 
 def _reset(headers: Mapping[str, str], now: float) -> float | None:
-    """Return the seconds until all exhausted limits reset; if no limit is exhausted, until all limits reset."""
+    """Return the seconds until all exhausted limits reset; if no limit is
+    exhausted, until all limits reset.
+    """
     resets = {name: _seconds(value, now) for name, value in headers.items() if _RESETS.match(name)}
     known_resets = {name: seconds for name, seconds in resets.items() if seconds is not None}
     exhausted = [
@@ -85,7 +87,9 @@ def _scale(given: str | None, factor: float) -> float | None:
 
 
 def _seconds(given: str | None, now: float) -> float | None:
-    """Convert a number of seconds, a duration (``1m30s``), a date, or a time since the epoch to seconds from now."""
+    """Convert a number of seconds, a duration (``1m30s``), a date, or a time since
+    the epoch to seconds from now.
+    """
     text = (given or "").strip()
     if re.fullmatch(r"\d{1,15}(?:\.\d{1,9})?", text):
         number = float(text)
@@ -137,10 +141,10 @@ class Failure:
     - ``network``: no response arrived, or only part of a response;
     - ``unknown``: the error was not recognised.
 
-    ``retryable`` is true if the same request may succeed later. ``retry_after`` is the number of seconds to wait, if
-    the provider states it. ``tool`` is the name of the tool or output at fault. ``path`` is the place in the arguments,
-    in the answer or in the messages. ``rule`` is the provider's error code, or the JSON Schema keyword. ``error`` is
-    the explained error.
+    ``retryable`` is true if the same request may succeed later. ``retry_after`` is the number of
+    seconds to wait, if the provider states it. ``tool`` is the name of the tool or output at fault.
+    ``path`` is the place in the arguments, in the answer or in the messages. ``rule`` is the
+    provider's error code, or the JSON Schema keyword. ``error`` is the explained error.
     """
 
     __module__ = "toolshape"
@@ -179,9 +183,11 @@ def _sign(
     statuses: tuple[int, ...] = (),
     never: tuple[int, ...] = (),
 ) -> _Sign:
-    """Compile the signs of one kind of failure: a pattern for the words of a message, and a pattern for error codes.
+    """Compile the signs of one kind of failure: a pattern for the words of a message,
+    and a pattern for error codes.
 
-    The pattern for codes does not search the words, because they may contain a tool or parameter named like a code.
+    The pattern for codes does not search the words, because they may contain a tool or parameter
+    named like a code.
     """
     compiled = [
         re.compile(pattern, re.IGNORECASE | re.DOTALL) if pattern else None
@@ -190,10 +196,10 @@ def _sign(
     return _Sign(kind, retryable, compiled[0], compiled[1], statuses, never)
 
 
-# The first match wins, so the order matters: messages about the history also contain "tool", and messages about a tool
-# also contain "schema". If a limit per minute is exceeded, Gemini sends the sentence that OpenAI sends for an empty
-# account (aider#3694, 2025), so the details decide. Even if the limit is 0, Gemini states a time to try again
-# (google-gemini/gemini-cli#22486, 2026).
+# The first match wins, so the order matters: messages about the history also contain "tool", and
+# messages about a tool also contain "schema". If a limit per minute is exceeded, Gemini sends the
+# sentence that OpenAI sends for an empty account (aider#3694, 2025), so the details decide. Even if
+# the limit is 0, Gemini states a time to try again (google-gemini/gemini-cli#22486, 2026).
 _SIGNS = (
     _sign(
         "quota",
@@ -245,7 +251,8 @@ _SIGNS = (
         r"thinking.{0,30}block|must alternate|must (?:start|end) with a user message|last message.{0,60}must be a user message|non-empty content|must be non-empty|"
         # openai/openai-agents-python#2503 and continuedev/continue#11466, 2026: reasoning items.
         r"provided without its required|Items are not persisted|encrypted content .{0,200}could not be verified|"
-        # XiaomiMiMo/MiMo-Code#1703 and tailcallhq/forgecode#1872, 2025 and 2026: the end of the conversation.
+        # XiaomiMiMo/MiMo-Code#1703 and tailcallhq/forgecode#1872, 2025 and 2026: the end of the
+        # conversation.
         r"assistant\b.{0,30}\bprefill\b|\bprefill(?:ing)?\b.{0,30}(?:support|incompatible)|cannot end with trailing whitespace|empty text parameter",
         r"invalid_request_message_order|invalid_encrypted_content",
         never=(*_NOT_ABOUT_CONTENT, 500, *_SERVER),
@@ -345,15 +352,16 @@ def explain(error: Any, bound: "Bound | BoundOutput[Any] | Registry | None" = No
     Unambiguous error codes decide first, then the words of the message, then the HTTP status.
 
     Args:
-        error: An exception of a provider's SDK, an HTTP response, an error body (a dict, JSON text, an event of a
-            stream), or a ``CallError``.
-        bound: The tools of the request: a ``Bound``, a ``BoundOutput``, or a registry if the request contained all of
-            its tools. ``explain`` uses them to turn ``tools[3]`` into a name. If ``bound`` is omitted and the error
-            contains the request, the names come from that request.
+        error: An exception of a provider's SDK, an HTTP response, an error body (a dict, JSON text,
+            an event of a stream), or a ``CallError``.
+        bound: The tools of the request: a ``Bound``, a ``BoundOutput``, or a registry if the
+            request contained all of its tools. ``explain`` uses them to turn ``tools[3]`` into a
+            name. If ``bound`` is omitted and the error contains the request, the names come from
+            that request.
 
     Returns:
-        The failure. If ``explain`` does not recognise the error, ``kind`` is ``unknown``, and the other fields hold the
-        facts in the error.
+        The failure. If ``explain`` does not recognise the error, ``kind`` is ``unknown``, and the
+        other fields hold the facts in the error.
     """
     try:
         return _explain(error, bound)
@@ -388,9 +396,9 @@ def _explain(error: Any, bound: "Bound | BoundOutput[Any] | Registry | None") ->
             rule=first.rule,
             error=error,
         )
-    # The errors above are of this library, and know their place. Of any other only words and codes are
-    # known. Its kind is found first: only some kinds have a place in the request, and only some pass by
-    # themselves.
+    # The errors above are of this library, and know their place. Of any other only words and codes
+    # are known. Its kind is found first: only some kinds have a place in the request, and only some
+    # pass by themselves.
     facts = facts_of(error)
     kind, retryable = _kind(facts)
     should_retry = facts.headers.get("x-should-retry")
@@ -441,8 +449,9 @@ def _kind(facts: ErrorFacts) -> tuple[FailureKind, bool]:
     return "unknown", False
 
 
-# "Limit 30000, Requested 61337" (OpenAI, Groq; continuedev/continue#10602, 2026-02): the code is a rate limit, but
-# waiting does not help, because this one request exceeds the limit. If one request is below the limit, waiting helps.
+# "Limit 30000, Requested 61337" (OpenAI, Groq; continuedev/continue#10602, 2026-02): the code is a
+# rate limit, but waiting does not help, because this one request exceeds the limit. If one request
+# is below the limit, waiting helps.
 _LIMIT = re.compile(
     r"\bLimit:?\s+([\d,]{1,15})\b.{0,80}?\bRequested:?\s+~?([\d,]{1,15})\b",
     re.IGNORECASE | re.DOTALL,
@@ -472,12 +481,16 @@ _CODES = re.compile(
 
 
 def _codes_in(message: str) -> list[str]:
-    """Return the error codes in a message: the exception class at its start, or the code in a quoted body."""
+    """Return the error codes in a message: the exception class at its
+    start, or the code in a quoted body.
+    """
     return [code for groups in _CODES.findall(message) for code in groups if code]
 
 
 def _classify(facts: ErrorFacts) -> tuple[FailureKind, bool] | None:
-    """Classify by the codes, then the words of the message, then the part of the request that the message names."""
+    """Classify by the codes, then the words of the message, then the part of the
+    request that the message names.
+    """
     if _is_beyond_limit(facts.message):
         return "limits", False
     for kind, retryable, pattern in _BY_CODE:
@@ -516,9 +529,11 @@ def _explain_call(error: CallError) -> Failure:
 def _tool_name(
     place: Pointer, facts: ErrorFacts, bound: "Bound | BoundOutput[Any] | Registry | None"
 ) -> str | None:
-    """Return the output's name, or find the tool by its wire name or position and return its name in the registry."""
-    # What is certain comes first: a provider that speaks of the answer, then one that names the tool. A
-    # position is the last, because it counts the tools of the request as it was sent.
+    """Return the output's name, or find the tool by its wire name or position and
+    return its name in the registry.
+    """
+    # What is certain comes first: a provider that speaks of the answer, then one that names the
+    # tool. A position is the last, because it counts the tools of the request as it was sent.
     if isinstance(bound, BoundOutput):
         output_name = bound.name
     else:

@@ -1,7 +1,9 @@
-"""Extracts status, codes, message and headers from an SDK's exception, an HTTP response or an error body.
+"""Extracts status, codes, message and headers from an SDK's exception, an
+HTTP response or an error body.
 
-This module imports no SDK. It reads the attributes that these SDKs share (read on 2026-11-22): openai 3.54,
-anthropic 2.12, google-genai 3.4, mistralai 3.7, cohere 7.3.1, ollama 0.6.3, botocore 1.44.5, groq 1.7 and grpc.
+This module imports no SDK. It reads the attributes that these SDKs share (read on 2026-11-22):
+openai 3.54, anthropic 2.12, google-genai 3.4, mistralai 3.7, cohere 7.3.1, ollama 0.6.3, botocore
+1.44.5, groq 1.7 and grpc.
 """
 
 import contextlib
@@ -36,9 +38,10 @@ _REQUEST_IDS = (
 class ErrorFacts:
     """The facts about a failure.
 
-    ``codes`` are the provider's error codes. ``param`` is the place that the provider names. ``details`` is further
-    JSON from the body. ``is_provider`` is true if the error came from a provider or its SDK, not from Python itself.
-    ``request`` is the body of the request, if the error contains it.
+    ``codes`` are the provider's error codes. ``param`` is the place that the provider names.
+    ``details`` is further JSON from the body. ``is_provider`` is true if the error came from a
+    provider or its SDK, not from Python itself. ``request`` is the body of the request, if the
+    error contains it.
     """
 
     status: int | None
@@ -56,8 +59,9 @@ class ErrorFacts:
 
 def facts_of(error: Any) -> ErrorFacts:
     """Collect the facts from an error. An attribute that raises an exception counts as missing."""
-    # The innermost body is the provider's own. A gateway puts a body around it, and an SDK an exception,
-    # and both may have a status and a message of their own: so the innermost is asked first.
+    # The innermost body is the provider's own. A gateway puts a body around it, and an SDK an
+    # exception, and both may have a status and a message of their own: so the innermost is asked
+    # first.
     chain = _chain(error)
     bodies = [body for link in chain if (body := _body(link)) is not None]
     unwrapped = [inner for body in bodies for inner in _unwrap(body)]

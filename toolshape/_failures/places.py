@@ -1,7 +1,8 @@
-"""Finds the tool, the place in its schema, and the place in the history that an error message names.
+"""Finds the tool, the place in its schema, and the place in the
+history that an error message names.
 
-The patterns match recorded error messages and messages in public threads up to November 2026. Every gap in a pattern
-has a maximum length.
+The patterns match recorded error messages and messages in public threads up to November 2026. Every
+gap in a pattern has a maximum length.
 """
 
 import itertools
@@ -11,11 +12,12 @@ from typing import NamedTuple
 
 
 class Pointer(NamedTuple):
-    """The place that an error message names: a tool (number or name), a path in its schema, or a message (number).
+    """The place that an error message names: a tool (number or name), a path in its
+    schema, or a message (number).
 
-    ``path`` is the path of a value (``"lines[].sku"``). ``keyword`` is the schema keyword at fault, which is the last
-    word of a schema path. If ``is_output`` is true, the schema describes an answer, and ``tool_name`` is the name that
-    the request gave to that schema, if any.
+    ``path`` is the path of a value (``"lines[].sku"``). ``keyword`` is the schema keyword at fault,
+    which is the last word of a schema path. If ``is_output`` is true, the schema describes an
+    answer, and ``tool_name`` is the name that the request gave to that schema, if any.
     """
 
     tool_number: int | None = None
@@ -48,7 +50,9 @@ _OUTPUT = re.compile(
     r"generation_?[cC]onfig\.response_?(?:[jJ]son_?)?[sS]chema|outputConfig\.textFormat\.structure\.jsonSchema\.schema)"
     r"(?:\.((?:[\w$-]{1,128}|\[[^\]\n]{0,256}\]|\.){1,64}))?"
 )
-"""Matches the name that servers give to the field with the answer's schema, and the path inside this schema."""
+"""Matches the name that servers give to the field with the answer's schema,
+and the path inside this schema.
+"""
 _NAMES = (
     re.compile(r"Invalid schema for function '((?:[^'\n]){1,256})'"),
     re.compile(r"invalid JSON schema for tool (\S{1,256}), tools\[\d+\]"),
@@ -87,7 +91,10 @@ _WORDS = ("parameters", "input_schema", "inputSchema", "json", "parametersJsonSc
 
 
 def place_in(text: str) -> Pointer:
-    """Return the place that an error message names. A field stays empty if the message does not state it."""
+    """Return the place that an error message names.
+
+    A field stays empty if the message does not state it.
+    """
     pointer = _tool_pointer(text)
     name = next((match[1] for pattern in _NAMES if (match := pattern.search(text))), None)
     if (schema_match := _OF_OUTPUT.search(text)) is not None:
@@ -142,7 +149,10 @@ def _tool_pointer(text: str) -> Pointer:
 
 
 def _path_steps(path: str) -> list[str]:
-    """Split a path into its steps. A number in brackets becomes ``#number``, because it is a position."""
+    """Split a path into its steps.
+
+    A number in brackets becomes ``#number``, because it is a position.
+    """
     steps = [
         word or (f"#{inner}" if inner.isdigit() else inner)
         for word, inner in re.findall(r"([\w$-]+)|\[([^\]]*)\]", path)
@@ -151,7 +161,9 @@ def _path_steps(path: str) -> list[str]:
 
 
 def _value_path(words: Iterable[str]) -> tuple[str, str]:
-    """Convert a path in a schema to the path of the values it describes, and return the schema keyword at its end."""
+    """Convert a path in a schema to the path of the values it describes, and return
+    the schema keyword at its end.
+    """
     path, keyword = "", ""
     steps: Iterator[str] = iter(words)
     for word in steps:
@@ -182,9 +194,10 @@ def _message(text: str) -> str:
     return ""
 
 
-# ``explain`` classifies a message without the names that it quotes. The author of the request chose the names of tools,
-# parameters and other parts. They say nothing about the failure: a parameter may be called "billing_address". So
-# ``without_names`` removes quoted strings, paths and lists, but keeps the provider's own terms and the positions.
+# ``explain`` classifies a message without the names that it quotes. The author of the request chose
+# the names of tools, parameters and other parts. They say nothing about the failure: a parameter
+# may be called "billing_address". So ``without_names`` removes quoted strings, paths and lists, but
+# keeps the provider's own terms and the positions.
 
 _ADDRESS = re.compile(r"https?://[^\s'\"`<>]{1,500}")
 _QUOTE = re.compile(
@@ -239,8 +252,9 @@ _MOST_WORDS = 4
 def without_names(text: str) -> str:
     """Remove from an error message the names that the author of the request chose.
 
-    A place in a tool becomes ``tools[0]``, and a place in the history becomes ``messages[0]``. The rest of a path is
-    removed. A quoted string stays only if it is a provider's term, a code or a sentence.
+    A place in a tool becomes ``tools[0]``, and a place in the history becomes ``messages[0]``. The
+    rest of a path is removed. A quoted string stays only if it is a provider's term, a code or a
+    sentence.
     """
     text = _ADDRESS.sub("", text)
     text = _CONTEXT.sub("In context=()", text)
@@ -292,7 +306,9 @@ def _steps(path: str) -> list[str]:
 
 
 def _position(steps: Sequence[str]) -> str:
-    """Return ``tools[0]`` or ``messages[0]`` if the path leads to a tool or a message, else an empty string."""
+    """Return ``tools[0]`` or ``messages[0]`` if the path leads to a tool or a
+    message, else an empty string.
+    """
     for step, next_step in itertools.pairwise(steps):
         if (
             step in ("tools", "functions", "function_declarations", "functionDeclarations")

@@ -1,7 +1,8 @@
 """Reads and writes the wire format of each provider: a folder for each family of providers.
 
-In: the body of a response, or records to send. Out: readings with their calls, or messages and entries in wire form.
-Touch one family's folder to change what a provider sends or accepts; ``wire/`` holds what families share.
+In: the body of a response, or records to send. Out: readings with their calls, or messages and
+entries in wire form. Touch one family's folder to change what a provider sends or accepts;
+``wire/`` holds what families share.
 """
 
 import copyreg
@@ -63,7 +64,10 @@ def _load(entry: Any) -> Provider:
 
 
 def _no_such_provider(name: Any) -> ExportError:
-    """Return the error for an unknown name. It suggests the likely name, or lists the names without ``:``."""
+    """Return the error for an unknown name.
+
+    It suggests the likely name, or lists the names without ``:``.
+    """
     if not isinstance(name, str):
         message = f"a provider must be a name or a Provider, not {type(name).__name__}"
     elif suggestion := _OTHER_NAMES.get(name.lower()):
@@ -110,11 +114,14 @@ _OTHER_NAMES: Mapping[str, str] = {
     "github": '"copilot"',
     "kimi": '"moonshot"',
 }
-"""Names that people write for a provider. They are not accepted: the error suggests the right name."""
+"""Names that people write for a provider. They are not accepted: the error suggests the right name.
+"""
 
 
 def available() -> tuple[str, ...]:
-    """Return the names of all providers: in this package, and in the entry points of installed packages."""
+    """Return the names of all providers: in this package, and in the
+    entry points of installed packages.
+    """
     return tuple(
         sorted(
             {
@@ -132,7 +139,9 @@ def _entry_points() -> Iterable[Any]:
 
 
 def _built_in() -> Iterator[Provider]:
-    """Yield this package's providers in the order in which ``family_of`` tries them; load one module at a time."""
+    """Yield this package's providers in the order in which ``family_of`` tries
+    them; load one module at a time.
+    """
     for module in _modules():
         yield from _providers_of(module).values()
 
@@ -149,7 +158,9 @@ def _modules() -> tuple[str, ...]:
 
 @functools.lru_cache(_MOST_NAMES)
 def _providers_of(module: str) -> Mapping[str, Provider]:
-    """Return the providers of one wire family, by name; return an empty mapping if there is no such module."""
+    """Return the providers of one wire family, by name; return an empty
+    mapping if there is no such module.
+    """
     name = f"{__name__}.{module}"
     try:
         family = importlib.import_module(name)
@@ -162,7 +173,10 @@ def _providers_of(module: str) -> Mapping[str, Provider]:
 
 @functools.lru_cache(_MOST_NAMES)
 def _find(name: str) -> Provider | None:
-    """Find a provider of this package. Most providers are in the module of the same name, so try that module first."""
+    """Find a provider of this package.
+
+    Most providers are in the module of the same name, so try that module first.
+    """
     base, separator, text_format = name.partition("+")
     if separator:
         return _with_text_calls(base, text_format)
@@ -178,7 +192,9 @@ def _find(name: str) -> Provider | None:
 
 
 def _with_text_calls(name: str, text_format: str) -> Provider | None:
-    """Return a provider such as ``vllm+hermes``, which also reads calls in the text; ``None`` for an unknown name."""
+    """Return a provider such as ``vllm+hermes``, which also reads calls in the
+    text; ``None`` for an unknown name.
+    """
     from toolshape._families.text.mixed import with_text_calls  # noqa: PLC0415 - few programs need it
 
     provider = _find(name)
@@ -188,7 +204,8 @@ def _with_text_calls(name: str, text_format: str) -> Provider | None:
 
 
 def with_text_format(provider: Provider, text_format: str) -> Provider:
-    """Return a copy of the provider that also reads calls in this format, which servers may leave in the text.
+    """Return a copy of the provider that also reads calls in this format, which
+    servers may leave in the text.
 
     Raises:
         ExportError: There is no such format, or the provider's servers leave no calls in the text.
@@ -228,16 +245,19 @@ def family_of(response: Any, bound: Sequence[Provider] = ()) -> Provider:
         bound: Providers to try before this package's providers.
 
     Returns:
-        The default provider of the family, or, if the default does not recognise the response, the provider that does.
+        The default provider of the family, or, if the default does not recognise the response, the
+        provider that does.
 
     Raises:
         ResponseError: No provider recognises the response.
     """
-    # Try a text format only if the user binds it: a call that a model quotes in an unknown body must not run.
+    # Try a text format only if the user binds it: a call that a model quotes in an unknown body
+    # must not run.
     searched_providers = (provider for provider in _built_in() if not provider.response.takes_text)
     for provider in itertools.chain(bound, searched_providers):
         if recognised(provider, response):
-            # Providers of one family recognise the same form: return the default if it recognises this response.
+            # Providers of one family recognise the same form: return the default if it recognises
+            # this response.
             default = _find(provider.family) or provider
             if default is provider or recognised(default, response):
                 return default
@@ -267,7 +287,9 @@ def _not_a_response(response: Any) -> str:
 
 
 def recognised(provider: Provider, response: Any) -> bool:
-    """Return whether a response has the provider's form; ``False`` if the check raises an exception."""
+    """Return whether a response has the provider's form; ``False`` if
+    the check raises an exception.
+    """
     try:
         return provider.response.recognises(response)
     except Exception:  # a response may hold anything, and an SDK object may raise anything

@@ -1,6 +1,7 @@
 """Defines the provider for Hugging Face chat templates.
 
-Entries have the form that ``utils.get_json_schema`` returns in transformers 5.23.0, read on 2026-11-20.
+Entries have the form that ``utils.get_json_schema`` returns in transformers 5.23.0, read on
+2026-11-20.
 """
 
 from collections.abc import Sequence
@@ -41,7 +42,9 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Return the arguments for ``apply_chat_template``: the tools, or no tools for the choice "none"."""
+    """Return the arguments for ``apply_chat_template``: the tools, or
+    no tools for the choice "none".
+    """
     if choice.parallel is False:
         raise unsupported(
             choice,
@@ -60,15 +63,17 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
 
 
 def recognises(body: Any) -> bool:
-    """Return whether a body is a response from the hosted router, or a message that a tokenizer has parsed."""
+    """Return whether a body is a response from the hosted router, or a
+    message that a tokenizer has parsed.
+    """
     return openai_bodies.recognises(body)
 
 
 def read(body: Any) -> Read | None:
     """Read the calls in a message from the hosted router, or in a message for a chat template.
 
-    The router's message is sent back unchanged. A template fails on arguments that are text, so this function
-    parses them into objects.
+    The router's message is sent back unchanged. A template fails on arguments that are text, so
+    this function parses them into objects.
     """
     reading = openai_bodies.read(body)
     response = openai_bodies.as_completion(body)

@@ -1,4 +1,6 @@
-"""Defines the vendor-neutral provider: canonical records of tools, and calls as ``{"id"?, "name", "arguments"}``."""
+"""Defines the vendor-neutral provider: canonical records of tools, and calls as
+``{"id"?, "name", "arguments"}``.
+"""
 
 from collections.abc import Sequence
 from typing import Any

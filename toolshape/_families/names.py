@@ -67,7 +67,8 @@ TextCallsName: TypeAlias = Literal[
     "vllm+muse", "vllm+nemotron", "vllm+olmo3", "vllm+phi4", "vllm+pythonic", "vllm+qwen3_coder", "vllm+seed_oss",
     "vllm+step3", "vllm+tool_calls",
 ]  # fmt: skip
-"""The names for servers of open models that may leave calls in the text, each with the format of these calls.
+"""The names for servers of open models that may leave calls in the text, each
+with the format of these calls.
 
 Other providers that serve open models have such names, too: ``together+hermes``.
 """

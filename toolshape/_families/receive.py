@@ -12,7 +12,8 @@ from toolshape._records.errors import ResponseError
 
 
 def read_response(provider: Provider, response: Any) -> Read:
-    """Read the calls in a response; if this fails, try again without the list items that are not objects.
+    """Read the calls in a response; if this fails, try again without the
+    list items that are not objects.
 
     Raises:
         ResponseError: The body is not a response of this provider's family, or is malformed.
@@ -39,7 +40,8 @@ def read_response(provider: Provider, response: Any) -> Read:
 def body_of(response: Any, *providers: Provider) -> Any:
     """Return the body of a response.
 
-    Text is returned unparsed if all these providers send plain text, or if one of them does and the text is not JSON.
+    Text is returned unparsed if all these providers send plain text, or if one of them does and the
+    text is not JSON.
 
     Raises:
         ResponseError: The text is not JSON, and no provider reads text.

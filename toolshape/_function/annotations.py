@@ -16,7 +16,9 @@ if sys.version_info >= (3, 14):  # untested: no interpreter of this version was 
     import annotationlib
 
     def signature(function: Any) -> inspect.Signature:
-        """Return a function's signature, in which names that are not defined yet become forward references."""
+        """Return a function's signature, in which names that are not defined
+        yet become forward references.
+        """
         return inspect.signature(function, annotation_format=annotationlib.Format.FORWARDREF)
 else:
     signature = inspect.signature
@@ -35,7 +37,9 @@ class _InjectedMarker:
 _INJECTED = _InjectedMarker()
 
 Injected: TypeAlias = Annotated[T, _INJECTED]
-"""A parameter that the application fills by name through ``inject=``; no model ever sees or sets it."""
+"""A parameter that the application fills by name through ``inject=``;
+no model ever sees or sets it.
+"""
 
 
 def resolve(
@@ -57,7 +61,8 @@ def resolve(
         (),
         {"__annotations__": {k: v for k, v in raw.items() if k not in plain_types}},
     )
-    # Read the hints from a class: for a function, get_type_hints before 3.11 turns a default of None into Optional.
+    # Read the hints from a class: for a function, get_type_hints before 3.11 turns a default of
+    # None into Optional.
     hints = typing.get_type_hints(
         holder, global_names, dict(local_names or {}), include_extras=True
     )
@@ -71,12 +76,13 @@ def contains_self(annotation: Any) -> bool:
 
 
 def local_names(function: types.FunctionType, frame: types.FrameType | None) -> dict[str, Any]:
-    """Return the non-global names that annotations may use: from the closure, type parameters and enclosing scopes.
+    """Return the non-global names that annotations may use: from the closure, type
+    parameters and enclosing scopes.
 
     Args:
         function: The innermost function.
-        frame: The frame in which the function was decorated. Outer frames are read as long as their names match
-            ``__qualname__``.
+        frame: The frame in which the function was decorated. Outer frames are read as long as their
+            names match ``__qualname__``.
     """
     names: dict[str, Any] = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -86,9 +92,9 @@ def local_names(function: types.FunctionType, frame: types.FrameType | None) -> 
             names[name] = cell.cell_contents
     for parameter in getattr(function, "__type_params__", ()):
         names[parameter.__name__] = parameter
-    # If a name from a class body or an enclosing function is used only in an annotation, no closure cell holds the
-    # name. So we read the frames. A frame belongs to an enclosing scope only if its name matches. The first frame with
-    # another name ends the walk.
+    # If a name from a class body or an enclosing function is used only in an annotation, no closure
+    # cell holds the name. So we read the frames. A frame belongs to an enclosing scope only if its
+    # name matches. The first frame with another name ends the walk.
     scopes = [part for part in function.__qualname__.split(".")[:-1] if part != "<locals>"]
     frame_names: dict[str, Any] = {}
     while frame is not None and scopes and frame.f_code.co_name == scopes.pop():
@@ -98,7 +104,9 @@ def local_names(function: types.FunctionType, frame: types.FrameType | None) -> 
 
 
 def is_injected(annotation: Any) -> bool | None:
-    """Whether a parameter is injected; ``None`` if ``Injected`` is in the wrong place (``list[Injected[T]]``)."""
+    """Whether a parameter is injected; ``None`` if ``Injected`` is in the wrong
+    place (``list[Injected[T]]``).
+    """
     if is_context(annotation) or _INJECTED in getattr(annotation, "__metadata__", ()):
         return True
     argument_results = [is_injected(argument) for argument in typing.get_args(annotation)]
@@ -141,10 +149,11 @@ _CONTEXTS: Mapping[str, frozenset[str]] = {
     "pydantic_ai": frozenset({"RunContext"}),
     "strands": frozenset({"ToolContext"}),
 }
-"""The context classes that frameworks pass to the tools they run, by the package that defines the class.
+"""The context classes that frameworks pass to the tools they run, by the
+package that defines the class.
 
-Seen on 2026-11-23 in openai-agents, pydantic-ai 2.68, fastmcp 4.1.2, mcp 2.3.0, langchain-core, langgraph-prebuilt
-1.1.2, google-adk 2.13.0, strands-agents 1.62.0 and livekit-agents.
+Seen on 2026-11-23 in openai-agents, pydantic-ai 2.68, fastmcp 4.1.2, mcp 2.3.0, langchain-core,
+langgraph-prebuilt 1.1.2, google-adk 2.13.0, strands-agents 1.62.0 and livekit-agents.
 """
 _INJECTED_BY = ("langchain", "langchain_core", "langgraph")
 
@@ -181,7 +190,9 @@ def framework_of_context(annotation: Any) -> str | None:
 
 
 def description_of(annotation: Any, default: Any) -> str | None:
-    """Return the description in an annotation: ``Field(description=)``, ``Doc(...)``, or a string in ``Annotated``."""
+    """Return the description in an annotation: ``Field(description=)``,
+    ``Doc(...)``, or a string in ``Annotated``.
+    """
     metadata = getattr(annotation, "__metadata__", ())
     fields = [default, *reversed(metadata)]
     for field in fields:

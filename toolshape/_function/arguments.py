@@ -74,9 +74,9 @@ _EMPTIES = frozenset({list, dict, set})
 class ParameterForm(NamedTuple):
     """How arguments are written as JSON.
 
-    ``reveals`` writes secrets in plain text, not as stars. ``is_sparse`` leaves out nested fields that the caller did
-    not set. ``keeps_values`` marks each set, and each string that stands for a value of another type, so
-    ``is_same_value`` can compare the values that the function receives.
+    ``reveals`` writes secrets in plain text, not as stars. ``is_sparse`` leaves out nested fields
+    that the caller did not set. ``keeps_values`` marks each set, and each string that stands for a
+    value of another type, so ``is_same_value`` can compare the values that the function receives.
     """
 
     reveals: bool = False
@@ -99,11 +99,12 @@ _MISSING: Any = getattr(pydantic_core, "MISSING", _Missing)
 def write_arguments(
     validated: BaseModel, omittable: frozenset[str], form: ParameterForm = _AS_SHOWN
 ) -> JsonObject:
-    """Return validated arguments as JSON that the same tool accepts, with the names in the schema at every level.
+    """Return validated arguments as JSON that the same tool accepts, with the
+    names in the schema at every level.
 
-    The core schema decides the form of each value: a ``RootModel`` is written as its root, a ``Json`` as text. The
-    author's serialisers are ignored, so the JSON shows what the function receives. A value that JSON cannot express is
-    written as the name of its type.
+    The core schema decides the form of each value: a ``RootModel`` is written as its root, a
+    ``Json`` as text. The author's serialisers are ignored, so the JSON shows what the function
+    receives. A value that JSON cannot express is written as the name of its type.
 
     Args:
         validated: An instance of the pydantic model of the function's arguments.
@@ -128,7 +129,9 @@ def write_arguments(
 
 _Write: TypeAlias = Callable[[Any, ParameterForm], Any]
 _Field: TypeAlias = tuple[str, str, _Write, Callable[[], bool]]
-"""A field: its name, its name in the schema, its writer, and a check that its default can be written."""
+"""A field: its name, its name in the schema, its writer, and a check
+that its default can be written.
+"""
 
 
 @functools.lru_cache(maxsize=1_024)
@@ -138,18 +141,23 @@ def _fields_of_arguments(model: type[BaseModel]) -> tuple[list[_Field], _Write]:
 
 
 class _Writers:
-    """Compiles a writer for each core schema node; the writer writes values in the form that the node reads."""
+    """Compiles a writer for each core schema node; the writer writes values
+    in the form that the node reads.
+    """
 
     def __init__(self, definitions: Definitions) -> None:
         self.definitions = definitions
         self.made: dict[int, _Write] = {}  # by id of a node; the core schema keeps the nodes alive
 
     def of(self, node: Node | None, config: Node | None) -> _Write:
-        """Return the writer for a node's values; a value that does not fit the node is written by its own type."""
+        """Return the writer for a node's values; a value that does not fit the
+        node is written by its own type.
+        """
         if node is None:
             return _write_by_type
-        # A node may contain itself, so its compilation might never end. While a writer is being compiled, a lambda
-        # takes the writer's place. When called, the lambda looks up the finished writer.
+        # A node may contain itself, so its compilation might never end. While a writer is being
+        # compiled, a lambda takes the writer's place. When called, the lambda looks up the finished
+        # writer.
         if id(node) not in self.made:
             self.made[id(node)] = lambda value, form: self.made[id(node)](value, form)  # noqa: PLW0108 - a late lookup
             self.made[id(node)] = self._compile(node, config)
@@ -188,7 +196,9 @@ class _Writers:
         return _secret_writer(self.of(inner, config))
 
     def fields_of(self, node: Node, config: Node | None = None) -> tuple[list[_Field], _Write]:
-        """Return the fields of a model, dataclass or TypedDict, and the writer for undeclared fields."""
+        """Return the fields of a model, dataclass or TypedDict, and
+        the writer for undeclared fields.
+        """
         config = node.get("config", config)
         while node["type"] not in ("model-fields", "dataclass-args", "typed-dict"):
             config = node.get("config", config)
@@ -216,7 +226,9 @@ class _Writers:
         return field_entries, self.of(node.get("extras_schema"), config)
 
     def _default_check(self, node: Node, config: Node | None) -> Callable[[], bool]:
-        """Return a function that checks whether the node accepts its default as JSON: authors may give any object."""
+        """Return a function that checks whether the node accepts its default as
+        JSON: authors may give any object.
+        """
 
         @functools.cache
         def is_sayable() -> bool:
@@ -269,9 +281,10 @@ class _Writers:
             except Exception:  # an author's validator or __eq__ may raise anything
                 return False
 
-        # A value does not show which branch of the union read it. If all branches write the value alike, the branch
-        # does not matter. Otherwise we use the first writer whose JSON the union reads back as an equal value of the
-        # same type. Numbers always take this test, because a union with str would read a Decimal's text as a str.
+        # A value does not show which branch of the union read it. If all branches write the value
+        # alike, the branch does not matter. Otherwise we use the first writer whose JSON the union
+        # reads back as an equal value of the same type. Numbers always take this test, because a
+        # union with str would read a Decimal's text as a str.
         def write(value: Any, form: ParameterForm) -> Any:
             written_forms = [branch(value, form) for branch in branches]
             is_number = isinstance(value, _NUMBERS)
@@ -291,7 +304,9 @@ class _Writers:
 
 
 def write_default(node: Node, definitions: Definitions, config: Node | None) -> Any:
-    """Return a node's default as JSON; ``None`` if the default is ``MISSING``, or comes from an author's factory."""
+    """Return a node's default as JSON; ``None`` if the default is ``MISSING``, or
+    comes from an author's factory.
+    """
     if node.get("default_factory") in _EMPTIES:
         if node["default_factory"] is not dict:
             return []
@@ -313,7 +328,9 @@ def _has_constant(node: Node) -> bool:
 
 
 def field_name(name: str, field: Node) -> str:
-    """Return the name of a field in the schema, from its node: its alias, or its own name if the alias is a path."""
+    """Return the name of a field in the schema, from its node: its alias, or its
+    own name if the alias is a path.
+    """
     alias = field.get("validation_alias", name)
     if isinstance(alias, str):
         return alias
@@ -325,7 +342,8 @@ def field_name(name: str, field: Node) -> str:
 
 
 def _own_encoder(serialization: Node) -> _Write | None:
-    """Return pydantic's encoder for one of its own types, or ``None``; encoders that authors wrote are never returned.
+    """Return pydantic's encoder for one of its own types, or ``None``; encoders that
+    authors wrote are never returned.
 
     The validator of each of these types can read the text that the encoder writes.
     """
@@ -362,7 +380,9 @@ def _as_text(value: Any, form: ParameterForm) -> Any:
 
 _MOST_DIGITS = 300
 _NUMBERS = (Decimal, Fraction, timedelta)
-"""Types whose values can be written as text or as a number; a union may read the text or the number as another type."""
+"""Types whose values can be written as text or as a number; a union may read the text
+or the number as another type.
+"""
 
 
 def _as_number(value: Any, form: ParameterForm) -> Any:
@@ -526,7 +546,9 @@ def _write_by_type(value: Any, form: ParameterForm) -> Any:  # noqa: PLR0911 - o
 
 
 def _keep_value(value: Any, written: Any, form: ParameterForm) -> Any:
-    """Return ``written``; with ``keeps_values``, a string that stands for another value also holds that value."""
+    """Return ``written``; with ``keeps_values``, a string that stands for
+    another value also holds that value.
+    """
     keeps_value = form.keeps_values and isinstance(written, str) and not isinstance(value, str)
     if keeps_value:
         return WrittenText(written, value)
@@ -534,7 +556,10 @@ def _keep_value(value: Any, written: Any, form: ParameterForm) -> Any:
 
 
 def _write_items(values: Iterable[Any], write: _Write, form: ParameterForm) -> list[Any]:
-    """Write the items of an array. The items of a set are sorted, because hash order differs between processes."""
+    """Write the items of an array.
+
+    The items of a set are sorted, because hash order differs between processes.
+    """
     items = [write(item, form) for item in values]
     if not isinstance(values, (set, frozenset)):
         return items
@@ -551,7 +576,9 @@ def _write_choice(value: Enum, form: ParameterForm) -> Any:
 
 
 def _as_key(key: Any, written: Any) -> str:
-    """Return a map key as a JSON string; an enum member whose value is not a string becomes the JSON of its value."""
+    """Return a map key as a JSON string; an enum member whose value is not a string
+    becomes the JSON of its value.
+    """
     if isinstance(written, str):
         return written
     if isinstance(key, Enum):
@@ -587,8 +614,9 @@ def write_exact_arguments(
     Args:
         validated: An instance of the pydantic model of the function's arguments, or JSON.
         omittable: The fields that the function does not receive if the caller left them out.
-        as_equal: Whether models differ where ``==`` tells them apart: private attributes count, and what was given does
-            not. By default, what was given counts, and private attributes do not.
+        as_equal: Whether models differ where ``==`` tells them apart: private attributes count, and
+            what was given does not. By default, what was given counts, and private attributes do
+            not.
 
     Raises:
         TypeError: A value cannot be written as JSON.

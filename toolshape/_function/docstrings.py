@@ -1,6 +1,7 @@
 """Reads the descriptions of a function and its parameters from a docstring.
 
-No other module uses docstring-parser. Patterns are compiled at first use: most programs need few of them, or none.
+No other module uses docstring-parser. Patterns are compiled at first use: most programs need few of
+them, or none.
 """
 
 import ast
@@ -21,9 +22,9 @@ from docstring_parser.numpydoc import Section as NumpySection
 class Doc(NamedTuple):
     """A parsed docstring.
 
-    ``description`` holds only the summary and the body. ``parameters`` maps the name of a parameter to its description.
-    ``sections`` holds the sections written for callers of the function; ``left_out`` holds the titles of all other
-    sections.
+    ``description`` holds only the summary and the body. ``parameters`` maps the name of a parameter
+    to its description. ``sections`` holds the sections written for callers of the function;
+    ``left_out`` holds the titles of all other sections.
     """
 
     description: str = ""
@@ -38,8 +39,8 @@ class Doc(NamedTuple):
         return "\n\n".join(part for part in (self.description, *self.sections) if part)
 
 
-# The section titles of sphinx.ext.napoleon (read 2026-11-20); docstring-parser knows only some of them. An unknown
-# title would stay in the description that the model reads.
+# The section titles of sphinx.ext.napoleon (read 2026-11-20); docstring-parser knows only some of
+# them. An unknown title would stay in the description that the model reads.
 _PARAMETER_TITLES = (
     "Args", "Arguments", "Parameters", "Params", "Keyword Args", "Keyword Arguments", "Other Parameters",
 )  # fmt: skip
@@ -54,14 +55,15 @@ _FOR_CALLER = frozenset({
     "Note", "Notes", "Raise", "Raises", "Return", "Returns", "Tip", "Usage", "Warn", "Warning", "Warnings", "Warns", "Yield",
     "Yields",
 })  # fmt: skip
-"""The titles of the sections that a model reads: how to call the function, and what the function returns or raises.
-strands and pydantic-ai send these sections too (seen in their test suites, 2026-11-23). The other sections hold notes
-for maintainers, and links that no model follows."""
+"""The titles of the sections that a model reads: how to call the function, and what the function
+returns or raises. strands and pydantic-ai send these sections too (seen in their test suites,
+2026-11-23). The other sections hold notes for maintainers, and links that no model follows.
+"""
 _LOWER_TITLE = r"(?m)^(args|arguments|parameters|params|returns?|yields?|raises?|notes?|warnings?|examples?):[ \t]*$(?=\n[ \t]+\S)"
 _TITLES = "|".join((*_PARAMETER_TITLES, "Attributes", *_RESULT_TITLES, *_OTHER_TITLES))
 _GOOGLE_TITLE = rf"(?m)^({_TITLES}):[ \t]*$"
-# The text between a name and its colon is a type. We drop the type, because it may contain colons. The name may be
-# a list item, or stand in backticks.
+# The text between a name and its colon is a type. We drop the type, because it may contain colons.
+# The name may be a list item, or stand in backticks.
 _GOOGLE_TYPE = r"(?m)^([ \t]+)(?:[-*+] )?`{0,2}(\*{0,2}\w+)`{0,2}[ \t]*(?:\((?:[^()\n]|\([^()\n]*\))*\))?[ \t]*:(?=\s)"
 _INLINE_SECTION = r"(?m)^(Returns?|Yields?|Raises?):[ \t]+(?=\S)"
 _STRAY_LINE = r"(?m)^([ \t]+)([^:\n]+)$"
@@ -78,15 +80,17 @@ _REST_DIRECTIVE = r"(?m)^\.\. [\w-]+::.*(?:\n(?:[ \t]+\S.*|[ \t]*$))*"
 
 
 def read_docstring(text: str | None, names: Collection[str] = ()) -> Doc:
-    """Parse a docstring in any of the four styles (Google, NumPy, reST, Epydoc), or without a style.
+    """Parse a docstring in any of the four styles (Google, NumPy,
+    reST, Epydoc), or without a style.
 
     Args:
         text: The docstring as Python stores it.
-        names: The names of the function's parameters. If several styles can parse the text, the style that documents
-            the most of these parameters wins.
+        names: The names of the function's parameters. If several styles can parse the text, the
+            style that documents the most of these parameters wins.
 
     Returns:
-        The parsed docstring. If no style can parse the text, the text before the first section is the description.
+        The parsed docstring. If no style can parse the text, the text before the first section is
+        the description.
     """
     if not text or not text.strip():
         return Doc()
@@ -113,10 +117,11 @@ _UNDERLINED = rf"(?m)^({'|'.join(_PARAMETER_TITLES)})\n-{{3,}}[ \t]*$(?=\n[ \t]*
 
 
 def _in_googles_form(text: str, names: Collection[str]) -> str:
-    """Write the entries of parameters that nearly follow Google's style in that style; no word of them may be lost.
+    """Write the entries of parameters that nearly follow Google's style in that
+    style; no word of them may be lost.
 
-    Seen in real tools: entries that are not indented, NumPy's title with Google's entries, and other signs than a colon
-    after the name.
+    Seen in real tools: entries that are not indented, NumPy's title with Google's entries, and
+    other signs than a colon after the name.
     """
     if not names or not re.search(rf"(?m)^(?:{'|'.join(_PARAMETER_TITLES)})(?::[ \t]*$|\n-)", text):
         return text
@@ -124,8 +129,9 @@ def _in_googles_form(text: str, names: Collection[str]) -> str:
         rf"([ \t]*)(?:[-*+] )?`{{0,2}}\*{{0,2}}({'|'.join(map(re.escape, names))})`{{0,2}}"
         r"(?:[ \t]*(\([^\n]*?\))?[ \t]*(?:(:)(?=\s|$)|=|[-\u2013\u2014](?=[ \t]))|([ \t]{2,}))[ \t]*(.*)"
     )
-    # ``indent`` is that of the section's first line: what stands deeper continues an entry, whatever it begins with. Where
-    # entries are not indented at all, a line that is no entry continues one, too, and an empty line ends the section.
+    # ``indent`` is that of the section's first line: what stands deeper continues an entry,
+    # whatever it begins with. Where entries are not indented at all, a line that is no entry
+    # continues one, too, and an empty line ends the section.
     lines: list[str] = []
     indent: str | None = None
     in_section = False
@@ -165,7 +171,9 @@ def _split_sections(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def attribute_docstrings(cls: type[Any]) -> dict[str, str]:
-    """Return the docstrings under the fields of a class and its bases, if the source of these classes can be read."""
+    """Return the docstrings under the fields of a class and its bases, if the
+    source of these classes can be read.
+    """
     texts: dict[str, str] = {}
     typed_dict_bases = [
         base
@@ -244,7 +252,9 @@ _SECTIONS = (
     rf"(?m)^[:@](?P<title>returns?|raises?|yields?|notes?|warnings?)\b(?P<about>(?: [^:\n]+:)?):?(?P<body>.*{_INDENTED})",
     rf"(?m)^\.\. (?P<title>[\w-]+)::(?P<about>)(?P<body>.*{_INDENTED})",
 )
-"""Patterns for Google sections, NumPy sections, reST and Epydoc fields, and reST directives, in this order."""
+"""Patterns for Google sections, NumPy sections, reST and Epydoc fields, and
+reST directives, in this order.
+"""
 _FIELD_TITLES = {
     **{title.lower(): title for title in sorted(_FOR_CALLER)},
     "return": "Returns",
@@ -267,7 +277,8 @@ def _try_parse(parse: Callable[[str], Docstring], text: str) -> Doc | None:
         return None
     parameters: dict[str, str] = {}
     for param in parsed.params:
-        # NumPy-style docstrings often put a description where the type belongs: "G : NetworkX graph".
+        # NumPy-style docstrings often put a description where the type belongs: "G : NetworkX
+        # graph".
         description = (
             param.description or (parsed.style is DocstringStyle.NUMPYDOC and param.type_name) or ""
         )
@@ -305,7 +316,9 @@ def _parse_google(text: str) -> Docstring:
 
 
 def _without_types(text: str) -> str:
-    """Remove the types of entries, but not of what is listed inside an entry: there, they stand nowhere else."""
+    """Remove the types of entries, but not of what is listed inside an entry:
+    there, they stand nowhere else.
+    """
     lines, indent = [], ""
     for line in text.split("\n"):
         if not line[:1].isspace():
@@ -342,7 +355,9 @@ _STYLES: tuple[tuple[str, Callable[[str], Docstring]], ...] = (
 
 
 def _cut_after_fields(text: str, a_field: str) -> str:
-    """Cut paragraphs that follow a field list: docstring-parser would append them to the last field."""
+    """Cut paragraphs that follow a field list: docstring-parser would
+    append them to the last field.
+    """
     kept_lines: list[str] = []
     in_fields, after_blank = False, False
     for line in text.split("\n"):

@@ -1,4 +1,7 @@
-"""Compiles the call to a tool's function. The call passes a pydantic model's fields and the injected values."""
+"""Compiles the call to a tool's function.
+
+The call passes a pydantic model's fields and the injected values.
+"""
 
 import functools
 import keyword
@@ -15,10 +18,11 @@ Invoke: TypeAlias = Callable[[BaseModel, Mapping[str, Any]], Any]
 class Layout(NamedTuple):
     """How the fields of a pydantic model become the arguments of a function call.
 
-    ``positional`` and ``keywords`` pair a parameter with its field, or with ``None`` if the parameter is injected.
-    ``omittable`` fields are passed only if the caller set them. ``injected`` maps an injected parameter to its default,
-    or to ``EMPTY``. ``contexts`` names the injected parameters that take a ``CallContext``. If ``takes_extra`` is true,
-    fields that the pydantic model does not declare become the function's ``**kwargs``.
+    ``positional`` and ``keywords`` pair a parameter with its field, or with ``None`` if the
+    parameter is injected. ``omittable`` fields are passed only if the caller set them. ``injected``
+    maps an injected parameter to its default, or to ``EMPTY``. ``contexts`` names the injected
+    parameters that take a ``CallContext``. If ``takes_extra`` is true, fields that the pydantic
+    model does not declare become the function's ``**kwargs``.
     """
 
     injected: Mapping[str, Any]
@@ -31,7 +35,9 @@ class Layout(NamedTuple):
 
 
 def compile_invoke(function: Callable[..., Any], layout: Layout) -> Invoke:
-    """Compile a function that calls ``function`` with the fields of a pydantic model and the injected values."""
+    """Compile a function that calls ``function`` with the fields of a pydantic
+    model and the injected values.
+    """
     is_plain = not (
         layout.positional or layout.var_positional or layout.omittable or layout.takes_extra
     )
@@ -54,7 +60,8 @@ def compile_invoke(function: Callable[..., Any], layout: Layout) -> Invoke:
 def _compile_by_position(names: tuple[str, ...]) -> Callable[[Callable[..., Any]], Invoke]:
     """Generate code that passes attributes of a pydantic model by position.
 
-    This is three times as fast as ``attrgetter``. ``namedtuple`` generates its code in the same way.
+    This is three times as fast as ``attrgetter``. ``namedtuple`` generates its code in the same
+    way.
     """
     values = ", ".join(f"model.{name}" for name in names)
     factory: Callable[[Callable[..., Any]], Invoke] = eval(  # noqa: S307 - parameter names, checked to be identifiers
@@ -93,8 +100,8 @@ def _compile_any_layout(function: Callable[..., Any], layout: Layout) -> Invoke:
 def _takes_in_order(function: Callable[..., Any], layout: Layout) -> bool:
     """Whether a function certainly accepts all fields by position, which is faster than by name.
 
-    A wrapper may show the signature of the function that it wraps, but accept keywords only. So the result is
-    ``False`` for every wrapper.
+    A wrapper may show the signature of the function that it wraps, but accept keywords only. So the
+    result is ``False`` for every wrapper.
     """
     if isinstance(function, MethodType):
         inner = function.__func__

@@ -1,4 +1,6 @@
-"""Generates canonical JSON Schema: 2020-12, closed objects, no generated titles, fields in signature order."""
+"""Generates canonical JSON Schema: 2020-12, closed objects, no generated
+titles, fields in signature order.
+"""
 
 import dataclasses
 import functools
@@ -50,8 +52,8 @@ def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list
     """Generate the canonical JSON Schema of a pydantic core schema.
 
     Returns:
-        The schema, and a finding for each omission: a union branch that JSON Schema cannot express, or an invalid
-        default.
+        The schema, and a finding for each omission: a union branch that JSON Schema cannot express,
+        or an invalid default.
 
     Raises:
         PydanticInvalidForJsonSchema: A type has no JSON Schema.
@@ -77,14 +79,18 @@ def generate(schema: CoreSchema, mode: JsonSchemaMode) -> tuple[JsonSchema, list
 
 
 def _drop_unused_alias(node: Node, config: Node | None) -> Node:
-    """Remove the alias of a field that accepts only its own name: pydantic would put the alias in the schema."""
+    """Remove the alias of a field that accepts only its own name: pydantic
+    would put the alias in the schema.
+    """
     if not takes_no_alias(config) or "validation_alias" not in node:
         return node
     return {key: value for key, value in node.items() if key != "validation_alias"}
 
 
 class _CanonicalSchema(GenerateJsonSchema):
-    """pydantic's generator with this library's rules; it overrides only methods that pydantic documents as hooks."""
+    """pydantic's generator with this library's rules; it overrides only methods
+    that pydantic documents as hooks.
+    """
 
     def __init__(self, by_alias: bool = True) -> None:
         super().__init__(by_alias=by_alias)
@@ -111,7 +117,9 @@ class _CanonicalSchema(GenerateJsonSchema):
         return self._describe_class(schema["cls"], super().dataclass_schema(schema))
 
     def call_schema(self, schema: core_schema.CallSchema) -> JsonSchemaValue:
-        """Name the places of a named tuple in their descriptions, since an array has no other place for names."""
+        """Name the places of a named tuple in their descriptions, since an
+        array has no other place for names.
+        """
         return _name_places(super().call_schema(schema), schema["arguments_schema"])
 
     def named_tuple_schema(self, schema: Any) -> JsonSchemaValue:
@@ -173,7 +181,9 @@ class _CanonicalSchema(GenerateJsonSchema):
         return {**generated, "propertyNames": rule.schema}
 
     def field_is_present(self, field: Any) -> bool:
-        """Return false for fields that a dataclass sets itself: its constructor has no parameter for these fields."""
+        """Return false for fields that a dataclass sets itself: its constructor has
+        no parameter for these fields.
+        """
         return super().field_is_present(field) and not (
             self.mode == "validation" and field.get("init") is False
         )
@@ -239,7 +249,9 @@ class _CanonicalSchema(GenerateJsonSchema):
         return generated
 
     def _surely_accepts(self, node: Node, default: Any) -> bool:
-        """Whether a default is obviously valid, which nearly all defaults are; this check compiles no validator."""
+        """Whether a default is obviously valid, which nearly all defaults are;
+        this check compiles no validator.
+        """
         while node["type"] in ("nullable", "definition-ref"):
             if default is None:
                 return True
@@ -276,7 +288,9 @@ class _CanonicalSchema(GenerateJsonSchema):
         return True
 
     def encode_default(self, dft: Any) -> Any:
-        """Return a default as JSON, or raise the error that makes the generator leave the default out."""
+        """Return a default as JSON, or raise the error that makes the
+        generator leave the default out.
+        """
         if dft is None or (isinstance(dft, (str, bool, int)) and not isinstance(dft, Enum)):
             return dft
         if _has_secret_field(dft):
@@ -364,7 +378,8 @@ def _name_places(generated: JsonSchemaValue, node: Node) -> JsonSchemaValue:
 
 
 def _in_words_of_json_schema(generated: JsonSchemaValue) -> JsonSchemaValue:
-    """Write limits that pydantic checks after a validator or a union in JSON Schema's words, in each branch they are for.
+    """Write limits that pydantic checks after a validator or a union in JSON Schema's
+    words, in each branch they are for.
 
     Pydantic writes them under the names of its own (``gt``), which no reader of a schema knows.
     """
@@ -479,7 +494,9 @@ _NULLABLE_TYPES = frozenset(
 
 
 def _may_be_null(schema: Mapping[str, Any]) -> bool:
-    """Whether a node may accept null; also true if this depends on inner nodes, which this function does not read."""
+    """Whether a node may accept null; also true if this depends on inner nodes,
+    which this function does not read.
+    """
     kind = schema["type"]
     if kind == "union":
         return any(
@@ -492,7 +509,9 @@ def _may_be_null(schema: Mapping[str, Any]) -> bool:
 
 
 def _has_secret_field(value: Any) -> bool:
-    """Whether a default contains an instance of a class with a secret field, even if the field reveals the secret."""
+    """Whether a default contains an instance of a class with a secret field, even
+    if the field reveals the secret.
+    """
     if isinstance(value, Mapping):
         return any(map(_has_secret_field, value.values()))
     if isinstance(value, (list, tuple, deque, AbstractSet)):
@@ -516,7 +535,9 @@ _MASK = str(SecretStr("secret"))
 
 
 def _sort_sets(value: Any, by_alias: bool) -> Any:
-    """Return a default with all of its sets sorted, because the order of a set differs between processes."""
+    """Return a default with all of its sets sorted, because the order of a
+    set differs between processes.
+    """
     if isinstance(value, BaseModel):
         value = value.model_dump(by_alias=by_alias, warnings=False)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -1,4 +1,6 @@
-"""Builds a pydantic model from a function's parameters; this model provides the schema and validates the calls."""
+"""Builds a pydantic model from a function's parameters; this model provides the
+schema and validates the calls.
+"""
 
 import functools
 import json
@@ -41,7 +43,8 @@ from toolshape._records.errors import DefinitionError, Problem, nearest
 
 
 class FunctionDefinition(NamedTuple):
-    """A function that is ready to be a tool: its signature, pydantic model, JSON Schema and call layout.
+    """A function that is ready to be a tool: its signature, pydantic
+    model, JSON Schema and call layout.
 
     ``reserved`` holds the names that a call may not use as keys of ``**kwargs``.
     """
@@ -74,8 +77,10 @@ def define_model(signature: Signature) -> FunctionDefinition:
     """Build the pydantic model of a function's arguments.
 
     Raises:
-        DefinitionError: A parameter has no JSON Schema, or two parameters share a name. The error lists all problems.
-        NameNotDefinedError: A class in a parameter's annotation uses a name that is not defined yet.
+        DefinitionError: A parameter has no JSON Schema, or two parameters share a name. The error
+            lists all problems.
+        NameNotDefinedError: A class in a parameter's annotation uses a name that is not defined
+            yet.
     """
     fields, layout = _fields(signature)
     base = _base_model(signature)
@@ -195,7 +200,9 @@ def _fields(signature: Signature) -> tuple[dict[str, Any], Layout]:
 
 
 def _kwargs_type(signature: Signature) -> Any:
-    """Return ``T`` of ``**kwargs: T``, or ``EMPTY`` if there is no ``**kwargs`` or its type is ``Unpack[...]``."""
+    """Return ``T`` of ``**kwargs: T``, or ``EMPTY`` if there is no ``**kwargs``
+    or its type is ``Unpack[...]``.
+    """
     kwargs = [
         parameter.annotation for parameter in signature.parameters if parameter.kind is VAR_KEYWORD
     ]
@@ -248,10 +255,12 @@ def _add_field(fields: dict[str, Any], slot: _Field, doc: docstrings.Doc) -> str
 
 
 def _add_choices(annotation: Any, text: str) -> tuple[Any, str]:
-    """Turn the choices in a parameter's description into a ``Literal``; return both the type and the remaining text.
+    """Turn the choices in a parameter's description into a ``Literal``; return both
+    the type and the remaining text.
 
     Hugging Face writes choices as ``(choices: ["a", "b"])``. Like this function, its module
-    ``transformers.utils.chat_template_utils`` reads them as JSON at the end of the description (5.23.0, 2026-11-23).
+    ``transformers.utils.chat_template_utils`` reads them as JSON at the end of the description
+    (5.23.0, 2026-11-23).
     """
     match = re.search(r"\(choices:\s*(\[.*\])\s*\)\s*$", text, re.DOTALL | re.IGNORECASE)
     try:
@@ -316,9 +325,11 @@ def _fill_parameters(hint: Any, given: Mapping[Any, Any]) -> Any:
 
 
 def _strip_qualifiers(hint: Any) -> tuple[Any, bool | None]:
-    """Return the annotation of a TypedDict's key without qualifiers, and whether a qualifier makes the key required.
+    """Return the annotation of a TypedDict's key without qualifiers, and whether a
+    qualifier makes the key required.
 
-    With postponed annotations, ``__required_keys__`` ignores the qualifiers: they were strings when the class was made.
+    With postponed annotations, ``__required_keys__`` ignores the qualifiers: they were strings when
+    the class was made.
     """
     is_required: bool | None = None
     metadata: tuple[Any, ...] = ()
@@ -351,15 +362,16 @@ def _subscript(origin: Any, arguments: Any) -> Any:
     return origin[arguments]
 
 
-# These settings let pydantic accept types without a schema. JSON Schema generation then reports the place of each such
-# type.
+# These settings let pydantic accept types without a schema. JSON Schema generation then reports the
+# place of each such type.
 _CLOSED = ConfigDict(extra="forbid", arbitrary_types_allowed=True, protected_namespaces=())
 _OPEN = ConfigDict(extra="allow", arbitrary_types_allowed=True, protected_namespaces=())
 
 
 @functools.cache
 def _closed_base() -> type[BaseModel]:
-    # Built with the first tool, not at import: the first pydantic model in a process loads pydantic's plugins.
+    # Built with the first tool, not at import: the first pydantic model in a process loads
+    # pydantic's plugins.
     return create_model("Arguments", __config__=_CLOSED, __module__=__name__)
 
 
@@ -370,7 +382,8 @@ def _create_model(
     signature: Signature, base: type[BaseModel], fields: Mapping[str, Any]
 ) -> tuple[type[BaseModel], JsonSchema, list[Finding]]:
     with _WARNING_FILTERS_LOCK, warnings.catch_warnings():
-        # For an annotation that is not a type, pydantic only warns and accepts any value: make the warning an error.
+        # For an annotation that is not a type, pydantic only warns and accepts any value: make the
+        # warning an error.
         warnings.simplefilter("error", ArbitraryTypeWarning)
         warnings.filterwarnings(
             "ignore", "TypedDict class"
@@ -445,7 +458,9 @@ def _first_line(error: Exception) -> str:
 
 
 def _find_misspelt_parameters(signature: Signature) -> Iterator[Finding]:
-    """Yield a finding for each documented parameter that the function lacks; log the name that was probably meant."""
+    """Yield a finding for each documented parameter that the function lacks; log
+    the name that was probably meant.
+    """
     undescribed = [
         parameter.name
         for parameter in signature.parameters

@@ -1,4 +1,6 @@
-"""Writes a function's return value as text for a model, and generates the schema of the return type."""
+"""Writes a function's return value as text for a model, and generates
+the schema of the return type.
+"""
 
 import collections.abc
 import inspect
@@ -42,12 +44,14 @@ Write: TypeAlias = Callable[[Any], tuple[str, bool]]
 
 
 class ResultForm(NamedTuple):
-    """How a tool's results are written: the JSON Schema of the results, and a function that writes a value as text.
+    """How a tool's results are written: the JSON Schema of the results, and a
+    function that writes a value as text.
 
-    ``schema`` is ``None`` if no schema describes the results. ``write`` returns the text, and whether the text is a
-    plain string rather than JSON. A value whose JSON is a string (a date, an enum of strings) is written as that string
-    without quotes. Any other value is written as compact JSON. NaN and infinities become ``null``; bytes that are not
-    UTF-8 become base64. ``write`` raises ``ValueError`` if JSON cannot express the value.
+    ``schema`` is ``None`` if no schema describes the results. ``write`` returns the text, and
+    whether the text is a plain string rather than JSON. A value whose JSON is a string (a date, an
+    enum of strings) is written as that string without quotes. Any other value is written as compact
+    JSON. NaN and infinities become ``null``; bytes that are not UTF-8 become base64. ``write``
+    raises ``ValueError`` if JSON cannot express the value.
     """
 
     schema: JsonSchema | None
@@ -63,7 +67,8 @@ class ResultForm(NamedTuple):
 def describe(signature: Signature) -> ResultForm:
     """Return the result form for a function's return annotation.
 
-    If the annotation cannot be resolved or has no schema, each value is written according to its own type.
+    If the annotation cannot be resolved or has no schema, each value is written according to its
+    own type.
     """
     try:
         annotation = signature.returns()
@@ -112,7 +117,9 @@ def describe(signature: Signature) -> ResultForm:
 
 
 def _show_hidden(node: Node, config: Node | None) -> Node:  # noqa: ARG001 - a change of a core schema
-    """Return a node without ``SkipJsonSchema``: what it hides is no argument, but it is a value that is returned."""
+    """Return a node without ``SkipJsonSchema``: what it hides is no argument, but
+    it is a value that is returned.
+    """
     functions = node.get("metadata", {}).get(_SCHEMA_FUNCTIONS, ())
     kept = [each for each in functions if not isinstance(getattr(each, "__self__", None), _HIDES)]
     if len(kept) == len(functions):
@@ -121,7 +128,9 @@ def _show_hidden(node: Node, config: Node | None) -> Node:  # noqa: ARG001 - a c
 
 
 _SCHEMA_FUNCTIONS = "pydantic_js_annotation_functions"
-"""The key in a node's metadata under which pydantic 2.12 to 2.14 keeps what annotations make of its JSON Schema."""
+"""The key in a node's metadata under which pydantic 2.12 to 2.14 keeps what
+annotations make of its JSON Schema.
+"""
 _HIDES = cast("type[Any]", SkipJsonSchema)
 _UNSENDABLE = "pydantic cannot write a result of type {} as JSON: return a dict, a str, or a type that pydantic knows"
 _FINER_TIMES = ("[ns]", "[ps]", "[fs]", "[as]")
@@ -151,12 +160,16 @@ def _drop_alias(node: Node, config: Node | None) -> Node:
 
 
 def untyped_form() -> ResultForm:
-    """Return the form for an unknown return type: no schema; each value is written according to its own type."""
+    """Return the form for an unknown return type: no schema; each value is
+    written according to its own type.
+    """
     return ResultForm(schema=None, write=_write_untyped)
 
 
 def _has_parts(annotation: Any) -> bool:
-    """Whether a type contains parts (text, image, file) for the model; no result schema describes parts."""
+    """Whether a type contains parts (text, image, file) for the model; no
+    result schema describes parts.
+    """
     return (
         annotation in (Text, Image, File)
         or is_mcp_result_type(annotation)
@@ -166,9 +179,11 @@ def _has_parts(annotation: Any) -> bool:
 
 
 def _may_be_parts(schema: JsonSchema) -> bool:
-    """Whether a schema accepts any value as the result or as a list item: the function may then return images.
+    """Whether a schema accepts any value as the result or as a list item: the
+    function may then return images.
 
-    A client that knows the output schema rejects a result made of parts, because this result has no structured content.
+    A client that knows the output schema rejects a result made of parts, because this result has no
+    structured content.
     """
     if not schema.keys() - {"title", "description"}:
         return True
@@ -180,7 +195,9 @@ def _may_be_parts(schema: JsonSchema) -> bool:
 
 
 def _value_type(annotation: Any) -> Any:
-    """Return the type of the final value: the value of an awaitable, or a list of the items of an iterator."""
+    """Return the type of the final value: the value of an awaitable, or a
+    list of the items of an iterator.
+    """
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in _AWAITING:
         if arguments:
@@ -241,7 +258,8 @@ def _sendable(node: Any) -> Any:
 
 
 def _to_plain(value: Any) -> Any:
-    """Convert a value of numpy or pandas to plain Python: arrays to lists, frames to a list of rows, ``NA`` to ``None``.
+    """Convert a value of numpy or pandas to plain Python: arrays to lists, frames to a
+    list of rows, ``NA`` to ``None``.
 
     Raises:
         TypeError: The value comes from another package, and pydantic does not know its type.
@@ -263,7 +281,8 @@ def _to_plain(value: Any) -> Any:
 
 
 def _to_rows(value: Any) -> Any:
-    """Convert a frame or series of pandas to a list of rows or values; missing values become ``None``.
+    """Convert a frame or series of pandas to a list of rows or values;
+    missing values become ``None``.
 
     An index with labels becomes columns, because the labels say what each row is about.
 

@@ -10,7 +10,9 @@ _SECRET_TYPES = (SecretStr, SecretBytes, Secret)
 
 
 def has_secret_types(model: type[BaseModel]) -> bool:
-    """Return whether a model has a type for secrets anywhere; its JSON Schema may say something else."""
+    """Return whether a model has a type for secrets anywhere; its JSON
+    Schema may say something else.
+    """
     return any(_is_secret(node.get("cls")) for node in core_nodes(model.__pydantic_core_schema__))
 
 

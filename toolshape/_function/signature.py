@@ -28,7 +28,9 @@ Kind = Literal["function", "coroutine", "generator", "async_generator"]
 
 
 class NameNotDefinedError(Exception):
-    """An annotation uses a name that is not defined yet; the caller may read the function again later."""
+    """An annotation uses a name that is not defined yet; the caller may
+    read the function again later.
+    """
 
     def __init__(self, message: str, *, tool: str, location: str) -> None:
         self.tool = tool
@@ -53,10 +55,10 @@ class Parameter(NamedTuple):
 class Signature(NamedTuple):
     """The signature and docstring of a function.
 
-    ``parameters`` holds the parameters that a call fills, without ``self`` and parameters that a partial has bound.
-    ``names`` holds the names of all parameters. ``returns`` resolves the return annotation, or raises ``NameError``.
-    ``problems`` describes the parameters that neither a model nor the application can fill; ``parameters`` does not
-    include them.
+    ``parameters`` holds the parameters that a call fills, without ``self`` and parameters that a
+    partial has bound. ``names`` holds the names of all parameters. ``returns`` resolves the return
+    annotation, or raises ``NameError``. ``problems`` describes the parameters that neither a model
+    nor the application can fill; ``parameters`` does not include them.
     """
 
     name: str
@@ -90,10 +92,13 @@ def read_signature(
     """Read the signature and the docstring of a function.
 
     Args:
-        function: A callable with a signature: function, bound method, partial, object with ``__call__``.
+        function: A callable with a signature: function, bound method, partial, object with
+            ``__call__``.
         name: The tool's name; by default the function's name.
-        skip_first: Whether to leave out the first parameter (``self`` of a method that is not bound yet).
-        frame: The frame in which the function was decorated, to resolve annotations that name local classes.
+        skip_first: Whether to leave out the first parameter (``self`` of a method that is not bound
+            yet).
+        frame: The frame in which the function was decorated, to resolve annotations that name local
+            classes.
 
     Raises:
         DefinitionError: The object is not a function, or its parameters cannot be read.
@@ -130,7 +135,9 @@ def read_signature(
 
 
 def _names(described: inspect.Signature, inner: Any) -> frozenset[str]:
-    """Return the name of every parameter, including parameters that a bound object or a partial fills."""
+    """Return the name of every parameter, including parameters that a
+    bound object or a partial fills.
+    """
     code = getattr(inner, "__code__", None)
     if code is not None:
         filled_names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -176,7 +183,8 @@ def _parameters(
     problems: list[Problem],
     undefined: list[str],
 ) -> list[Parameter]:
-    # The model does not fill the arguments that a partial has bound, whether by keyword or by position.
+    # The model does not fill the arguments that a partial has bound, whether by keyword or by
+    # position.
     if isinstance(function, functools.partial):
         bound_keywords = function.keywords
     else:
@@ -247,7 +255,8 @@ def _resolve_each(
         try:
             hints.update(resolve({name: annotation}, names.globals, names.locals))
         except NameError as error:
-            # We never need the type of an injected value, and authors often import it for the type checker only.
+            # We never need the type of an injected value, and authors often import it for the type
+            # checker only.
             if (
                 isinstance(annotation, str)
                 and annotation.split("[")[0].split(".")[-1].strip() == "Injected"
@@ -263,7 +272,9 @@ def _resolve_each(
 
 
 def dispatches_on(function: Any) -> Literal["function", "method"] | None:
-    """Return ``"function"`` for a ``singledispatch`` function, ``"method"`` for a bound ``singledispatchmethod``."""
+    """Return ``"function"`` for a ``singledispatch`` function, ``"method"`` for a
+    bound ``singledispatchmethod``.
+    """
     if isinstance(function, types.FunctionType):
         code = getattr(function, "__code__", None)
     else:
@@ -287,7 +298,9 @@ def _resolve_return(annotation: Any, names: _Names) -> Any:
 
 
 def innermost_function(function: Any) -> Any:
-    """Return the annotated function inside partials, methods, callable objects and ``functools.wraps`` wrappers."""
+    """Return the annotated function inside partials, methods, callable objects
+    and ``functools.wraps`` wrappers.
+    """
     while True:
         inner = _without_wrappers(function)
         if hasattr(inner, "__wrapped__") and "__signature__" not in getattr(inner, "__dict__", {}):
@@ -298,7 +311,9 @@ def innermost_function(function: Any) -> Any:
 
 
 def _without_wrappers(function: Any) -> Any:
-    """Return the function that a call runs, without the partials, methods and callable objects around it."""
+    """Return the function that a call runs, without the partials, methods
+    and callable objects around it.
+    """
     while True:
         if isinstance(function, functools.partial):
             function = function.func
@@ -340,7 +355,8 @@ def _location(inner: Any) -> str:
 def _kind(function: Any, inner: Any) -> Kind:
     """Return the kind of a function.
 
-    Only the outer function decides whether the kind is ``"coroutine"``: a plain wrapper may run the coroutine itself.
+    Only the outer function decides whether the kind is ``"coroutine"``: a plain wrapper may run the
+    coroutine itself.
     """
     if inspect.isasyncgenfunction(inner):
         return "async_generator"
@@ -353,7 +369,9 @@ def _kind(function: Any, inner: Any) -> Kind:
 
 
 def _docstring(function: Any, inner: Any) -> str | None:
-    """Return the docstring of a function; for a callable object, the docstring of ``__call__`` or of its class."""
+    """Return the docstring of a function; for a callable object, the docstring
+    of ``__call__`` or of its class.
+    """
     while isinstance(function, functools.partial):
         function = function.func
     if inspect.isroutine(function) or hasattr(function, "__wrapped__"):

@@ -1,7 +1,7 @@
 """Converts single messages between providers, and records each change.
 
-Text is kept. Calls and results are rewritten in the form of the target provider. Content that only its author can read
-is removed: reasoning, signatures, and calls that the provider ran itself.
+Text is kept. Calls and results are rewritten in the form of the target provider. Content that only
+its author can read is removed: reasoning, signatures, and calls that the provider ran itself.
 """
 
 import re
@@ -53,7 +53,8 @@ _FAULTS: Mapping[HistoryRuleName, tuple[str, str]] = {
 class Carrier(NamedTuple):
     """The target that messages are converted for.
 
-    ``fingerprint`` identifies the tools that the target is sent; ``calls`` writes calls of these tools.
+    ``fingerprint`` identifies the tools that the target is sent; ``calls`` writes calls of these
+    tools.
     """
 
     provider: str
@@ -67,7 +68,8 @@ class Carrier(NamedTuple):
 def carry_message(message: Message, to: Carrier, log: Log) -> Message:
     """Convert a message for the target provider.
 
-    A provider's own messages are sent back verbatim, minus signatures and reasoning if the model changed.
+    A provider's own messages are sent back verbatim, minus signatures and reasoning if the model
+    changed.
     """
     origin = message.origin
     if origin is not None and origin.provider == to.provider and message.raw is not None:
@@ -83,7 +85,9 @@ def carry_message(message: Message, to: Carrier, log: Log) -> Message:
 
 
 def is_same_model(origin: Origin, model: str | None) -> bool:
-    """Whether two names may denote the same model: equal, or one is the other with a date or "latest" suffix."""
+    """Whether two names may denote the same model: equal, or one is the other
+    with a date or "latest" suffix.
+    """
     if origin.model is None or model is None:
         return True
     shorter, longer = sorted((origin.model.rpartition("/")[2], model.rpartition("/")[2]), key=len)
@@ -142,8 +146,9 @@ def _rewrite_foreign_calls(message: Message, to: Carrier, log: Log) -> Message:
 
 
 def _carry_part(part: MessagePart, message: Message, to: Carrier, log: Log) -> list[MessagePart]:
-    # Each kind loses its ``raw``, because that is the form of another provider; the target's writer makes a
-    # new one. What stands in ``raw`` and nowhere else is therefore lost here, and must be logged here.
+    # Each kind loses its ``raw``, because that is the form of another provider; the target's writer
+    # makes a new one. What stands in ``raw`` and nowhere else is therefore lost here, and must be
+    # logged here.
     path = part_path(message, part)
     match part:
         case TextPart():
@@ -205,7 +210,10 @@ def _log_extra_keys(raw: Any, path: str, log: Log) -> None:
 
 
 def _carry_result_piece(part: Part, to: Carrier, log: Log, path: str) -> Part:
-    """Convert a part of a result. If the provider's results cannot hold an image or file, return its name as text."""
+    """Convert a part of a result.
+
+    If the provider's results cannot hold an image or file, return its name as text.
+    """
     if isinstance(part, Text):
         return part
     part = _match_media_type(part, path, log)
@@ -222,7 +230,10 @@ def _carry_result_piece(part: Part, to: Carrier, log: Log, path: str) -> Part:
 def _carry_media(
     part: MediaPart, message: Message, to: Carrier, log: Log, path: str
 ) -> MessagePart:
-    """Convert an image or file. If the provider or the message's role cannot hold it, return its name as text."""
+    """Convert an image or file.
+
+    If the provider or the message's role cannot hold it, return its name as text.
+    """
     media = _match_media_type(part.media, path, log)
     if media.url:
         kind = f"{kind_of(media)}_url"
@@ -241,7 +252,9 @@ def _carry_media(
 
 
 def _match_media_type(media: Image | File, path: str, log: Log) -> Image | File:
-    """Choose ``Image`` or ``File`` by the media type, as providers do: a PDF that was given as an image is a file."""
+    """Choose ``Image`` or ``File`` by the media type, as providers do: a PDF that
+    was given as an image is a file.
+    """
     typed_media = by_media_type(media)
     if type(typed_media) is not type(media):
         given_kind, sent_kind = (
@@ -257,11 +270,13 @@ def _match_media_type(media: Image | File, path: str, log: Log) -> Image | File:
 
 
 def join_turns(messages: Sequence[Message], apart: Collection[int] = ()) -> list[Message]:
-    """Merge converted messages of one turn: some providers send each part, or each result, as a separate message.
+    """Merge converted messages of one turn: some providers send each part, or each
+    result, as a separate message.
 
     Args:
         messages: The messages.
-        apart: The ``id()`` of each message that starts a turn because a system or user message before it was left out.
+        apart: The ``id()`` of each message that starts a turn because a system or user message
+            before it was left out.
     """
     return merge_neighbours(messages, lambda last, message: _merge_in_turn(last, message, apart))
 

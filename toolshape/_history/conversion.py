@@ -1,4 +1,7 @@
-"""Converts a growing conversation to requests for one provider. Each message is converted once, then cached."""
+"""Converts a growing conversation to requests for one provider.
+
+Each message is converted once, then cached.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,7 +28,10 @@ from toolshape.messages import (
 
 
 class Converted(NamedTuple):
-    """The messages of a request. ``system`` holds the system prompts that the request sends in a separate field."""
+    """The messages of a request.
+
+    ``system`` holds the system prompts that the request sends in a separate field.
+    """
 
     messages: list[WireMessage]
     system: list[Message]
@@ -36,16 +42,19 @@ class Converted(NamedTuple):
 class Conversion:
     """The incremental conversion of one conversation for one provider.
 
-    A conversation grows with each request, so converting it from the start every time would take quadratic time.
-    The messages before ``done`` are settled: all their calls are answered, and the next message cannot be merged into
-    them. Their wire form is cached, and ``progress`` holds the repair state after them. Each request converts only the
-    messages after ``done``, on a copy of that state.
+    A conversation grows with each request, so converting it from the start every time would take
+    quadratic time. The messages before ``done`` are settled: all their calls are answered, and the
+    next message cannot be merged into them. Their wire form is cached, and ``progress`` holds the
+    repair state after them. Each request converts only the messages after ``done``, on a copy of
+    that state.
 
-    Only two events change settled messages: a late result for one of their calls, and the first reasoning of the
-    provider's own model (if the provider then requires reasoning with every call). Both discard the cache.
+    Only two events change settled messages: a late result for one of their calls, and the first
+    reasoning of the provider's own model (if the provider then requires reasoning with every call).
+    Both discard the cache.
 
-    In between stands the plain tail: messages after ``done`` on which no rule acts are looked at and written
-    once, without the passes of a repair. When another message comes, they are converted with it.
+    In between stands the plain tail: messages after ``done`` on which no rule acts are looked at
+    and written once, without the passes of a repair. When another message comes, they are converted
+    with it.
     """
 
     __slots__ = (
@@ -119,7 +128,8 @@ class Conversion:
             (index for index in range(self.done, len(messages)) if begins_turn(messages[index])),
             default=self.done,
         )
-        # Only calls of the current turn need signatures, and the next user message begins another turn.
+        # Only calls of the current turn need signatures, and the next user message begins another
+        # turn.
         return min(end, turn_start)
 
     def _convert_from(self, messages: Sequence[Message], end: int) -> Converted:
@@ -147,7 +157,9 @@ class Conversion:
         )
 
     def _list_repairs(self, log: Log, messages: Sequence[Message]) -> list[Repair]:
-        """Return the repairs in order, each with the paths of the target's own signatures that it invalidates."""
+        """Return the repairs in order, each with the paths of the target's own
+        signatures that it invalidates.
+        """
         repairs = log.repairs()
         if not repairs or "signed_prefix" not in self.rules:
             return repairs
@@ -184,11 +196,12 @@ class Conversion:
     def _carry_all(self, messages: Sequence[Message], log: Log) -> tuple[list[Message], set[int]]:
         """Convert every message for the target provider.
 
-        If reasoning is left out, the items of its turn lose their ids, because the provider requires reasoning
-        for an item with an id.
+        If reasoning is left out, the items of its turn lose their ids, because the provider
+        requires reasoning for an item with an id.
 
         Returns:
-            The messages, and the ``id()`` of each message whose preceding system or user message was left out.
+            The messages, and the ``id()`` of each message whose preceding system or user message
+            was left out.
         """
         converted: list[Message] = []
         turn_starts: set[int] = set()
@@ -260,7 +273,9 @@ def _has_role(message: Message) -> bool:
 
 
 def _log_merge(last: Message, first: Message, log: Log) -> None:
-    """Record that the last cached message and the next message are merged; ``repaired`` records all other merges."""
+    """Record that the last cached message and the next message are merged;
+    ``repaired`` records all other merges.
+    """
     if last.raw is not None and first.raw is not None:
         log.repaired(
             "same_role", first.path, "two neighbours have the same role", "they are merged"
@@ -270,7 +285,10 @@ def _log_merge(last: Message, first: Message, log: Log) -> None:
 def _append_wires(
     before: list[WireMessage], wires: list[WireMessage], rules: Rules
 ) -> list[WireMessage]:
-    """Append wire messages. If roles must alternate and the two messages at the seam share a role, merge them."""
+    """Append wire messages.
+
+    If roles must alternate and the two messages at the seam share a role, merge them.
+    """
     if (
         not before
         or not wires
@@ -294,8 +312,9 @@ def _has_own_reasoning(messages: Sequence[Message], to: Carrier) -> bool:
 def _settled_count(messages: Sequence[Message], done: int, *, joins_roles: bool) -> int:
     """Return the number of settled messages.
 
-    This is the last position where no call waits for a result, and where the next message cannot be merged into the
-    message before it. A user or system message ends a turn: calls that are unanswered at this point stay unanswered.
+    This is the last position where no call waits for a result, and where the next message cannot be
+    merged into the message before it. A user or system message ends a turn: calls that are
+    unanswered at this point stay unanswered.
     """
     settled_count = done
     waiting: set[str] = set()

@@ -58,7 +58,9 @@ def _place(entry: _Noted | Problem) -> tuple[int, ...]:
 
 
 class Log:
-    """Collects the repairs and the problems in one history, in the order in which toolshape finds them."""
+    """Collects the repairs and the problems in one history, in the order
+    in which toolshape finds them.
+    """
 
     __slots__ = ("_faults", "problems", "rules")
 
@@ -87,7 +89,9 @@ class Log:
         ]
 
     def findings(self) -> list[Problem]:
-        """Return all repairs and problems as problems with evidence, sorted by their position in the history."""
+        """Return all repairs and problems as problems with evidence, sorted by
+        their position in the history.
+        """
         repairable = [
             Problem(
                 path=entry.path,

@@ -112,14 +112,16 @@ def response_messages(
     usage: Usage | None = None,
     holds_secret: bool = False,
 ) -> list[Message]:
-    """Read the messages of a response whose calls were read already; if this fails, return one message with the calls.
+    """Read the messages of a response whose calls were read already; if this fails,
+    return one message with the calls.
 
     Args:
         provider: The provider that responded.
         given: The messages of the response.
         calls: The calls of the response, as they are dispatched.
         finish: The reason why the response ended.
-        origin: The provider and model that wrote the messages, and the fingerprint of the tools in the request.
+        origin: The provider and model that wrote the messages, and the fingerprint of the tools in
+            the request.
         before: The earlier messages of the conversation.
         is_plain: Whether the messages are JSON that every client can send.
         usage: The tokens of the response, for its last message.
@@ -136,8 +138,8 @@ def response_messages(
     if len(parts) != len(calls) or any(
         part.has_id and part.id != call.id for part, call in zip(parts, calls, strict=True)
     ):
-        # The calls in the messages differ from the calls in the response. The message gets the dispatched calls,
-        # because these are the calls that get results.
+        # The calls in the messages differ from the calls in the response. The message gets the
+        # dispatched calls, because these are the calls that get results.
         call_parts = [
             ToolCallPart(id=call.id, wire_name=call.wire_name, arguments_raw=call.arguments_raw)
             for call in calls
@@ -263,7 +265,9 @@ def _drop_system_prompts(histories: Histories, messages: list[Message]) -> list[
 
 
 def _continues_stored(histories: Histories, given: Any, messages: Sequence[Message]) -> bool:
-    """Whether the request continues state that the provider stores; results may then answer calls in that state."""
+    """Whether the request continues state that the provider stores; results may
+    then answer calls in that state.
+    """
     if isinstance(given, Mapping) and any(given.get(name) for name in histories.continued_by):
         return True
     parts = (part for message in messages for part in message.parts)

@@ -44,7 +44,9 @@ class CallWriter:
         self._shapes = {shape.name: shape for shape in handlers.shapes.values()}
 
     def write(self, part: ToolCallPart) -> tuple[ToolCallPart, HistoryRuleName | None]:
-        """Convert a call to the form that the provider is sent; also return the rule that the call breaks, if any."""
+        """Convert a call to the form that the provider is sent; also return the
+        rule that the call breaks, if any.
+        """
         shape = self._shapes.get(part.name or "")
         answer = self._handlers.answer
         if shape is None and answer is not None and part.arguments is not None:
@@ -81,14 +83,18 @@ class CallWriter:
         ), fault
 
     def _as_given(self, part: ToolCallPart) -> JsonObject:
-        """Return the arguments of a call as an object; plain text is wrapped where the provider does not take it."""
+        """Return the arguments of a call as an object; plain text is wrapped where
+        the provider does not take it.
+        """
         text = plain_text(part.arguments_raw)
         if text is None or self._provider.request.free_text is not None:
             return arguments_object(part)
         return arguments_object(replace(part, arguments_raw=text))
 
     def fits(self, part: ToolCallPart) -> bool:
-        """Whether the current tools read the arguments of a call in the same way as the tools that were called."""
+        """Whether the current tools read the arguments of a call in the same way
+        as the tools that were called.
+        """
         handler = self._handlers.target(part.wire_name)
         if handler is None or handler.name != part.name:
             return False
@@ -112,7 +118,8 @@ def _sendable_copy(arguments: Any) -> Any:
 def convert_calls(
     provider: Provider, handlers: Handlers, calls: Iterable[Call | tuple[str, JsonObject]]
 ) -> list[WireCall]:
-    """Convert calls from any provider, or pairs of name and canonical arguments, to the form that a provider is sent.
+    """Convert calls from any provider, or pairs of name and canonical arguments, to
+    the form that a provider is sent.
 
     Raises:
         UsageError: A value is not a call or a pair, or a pair does not name a tool.
@@ -150,7 +157,8 @@ def convert_calls(
 def _sent_pair(
     name: str, arguments: JsonObject, shape: Shape | None, handlers: Handlers
 ) -> tuple[str, JsonObject]:
-    """Return the wire name and the arguments that are sent for a call of a tool, or for the call with the answer.
+    """Return the wire name and the arguments that are sent for a call of a tool,
+    or for the call with the answer.
 
     Raises:
         UsageError: There is no such tool.
@@ -178,7 +186,9 @@ def _part_of(call: Call) -> ToolCallPart:
 
 
 def _plain(writer: CallWriter, call: Call) -> JsonObject | None:
-    """Return the arguments of a call if the provider is sent them as plain text; the result then has its own form."""
+    """Return the arguments of a call if the provider is sent them as plain text;
+    the result then has its own form.
+    """
     written, _ = writer.write(_part_of(call))
     return None if plain_text(written.arguments_raw) is None else written.arguments_raw
 
@@ -201,7 +211,9 @@ def result_part_of(result: Result) -> ToolResultPart:
 def write_foreign_results(
     provider: Provider, handlers: Handlers, results: Sequence[Result]
 ) -> list[Any]:
-    """Write results of other providers' calls as messages for this provider, with ids and names that it accepts."""
+    """Write results of other providers' calls as messages for this provider, with
+    ids and names that it accepts.
+    """
     histories = histories_of(provider)
     names = {shape.name: shape.wire_name for shape in handlers.shapes.values()}
     ids, writer = Ids(), CallWriter(provider, handlers)

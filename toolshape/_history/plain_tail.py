@@ -1,4 +1,6 @@
-"""Writes the end of a history in which no rule acts: each message is looked at once, and written once."""
+"""Writes the end of a history in which no rule acts: each message is
+looked at once, and written once.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -41,7 +43,9 @@ _OF_CALLS = {
     },
     "missing_signature": missing_signature,
 }
-"""The rules that speak of one message, by what it holds: a user's texts, results, answers without and with calls."""
+"""The rules that speak of one message, by what it holds: a user's texts, results,
+answers without and with calls.
+"""
 
 
 def may_be_plain(rules: Rules) -> bool:
@@ -63,7 +67,8 @@ class PlainTail:
     order of their calls. Whatever else comes ends the tail, and ``repaired`` takes the messages
     from where the tail began.
 
-    ``wires`` holds the messages as they are sent, and ``length`` counts the messages that they stand for.
+    ``wires`` holds the messages as they are sent, and ``length`` counts the messages that they
+    stand for.
     """
 
     __slots__ = (
@@ -97,7 +102,8 @@ class PlainTail:
         self.wires: list[WireMessage] = []
 
     def extend(self, messages: Sequence[Message], begin: int) -> bool:
-        """Write the messages that are new; return whether all are plain, and the history may end with the last one.
+        """Write the messages that are new; return whether all are plain, and the
+        history may end with the last one.
 
         Args:
             messages: The history.
@@ -160,7 +166,9 @@ class PlainTail:
         return self._carrier.histories.write(message)
 
     def _answer(self, message: Message) -> list[WireMessage] | None:
-        """Return an answer of this model as it came, if its calls have ids that are new and can be sent."""
+        """Return an answer of this model as it came, if its calls have
+        ids that are new and can be sent.
+        """
         origin, to = message.origin, self._carrier
         if (
             message.raw is None
@@ -202,7 +210,9 @@ class PlainTail:
         return True
 
     def _results(self, message: Message) -> list[WireMessage] | None:
-        """Return the results of all calls that wait, if they stand in the order of the calls, in the form of the calls."""
+        """Return the results of all calls that wait, if they stand in the order of the
+        calls, in the form of the calls.
+        """
         if message.raw is not None or len(message.parts) != len(self._waiting):
             return None
         results: list[ToolResultPart] = []

@@ -1,4 +1,6 @@
-"""Converts a provider's stored messages (lists, requests, JSON text or SDK objects) to ``Message`` records."""
+"""Converts a provider's stored messages (lists, requests, JSON text or SDK
+objects) to ``Message`` records.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,11 +24,13 @@ from toolshape.messages import (
 
 
 def link_results(messages: Sequence[Message], before: Sequence[Message] = ()) -> list[Message]:
-    """Give each call without an id a new id, and give each result without an id the id of the call that it answers.
+    """Give each call without an id a new id, and give each result without an id the
+    id of the call that it answers.
 
     Args:
         messages: The messages, in their order.
-        before: The preceding messages, already linked. Results in ``messages`` may answer the last calls in ``before``.
+        before: The preceding messages, already linked. Results in ``messages`` may answer the last
+            calls in ``before``.
 
     Returns:
         The messages. A message that needs no new id is returned as the same object.
@@ -62,7 +66,9 @@ def _has_ids(message: Message) -> bool:
 
 
 def _unanswered(messages: Sequence[Message]) -> list[ToolCallPart]:
-    """Return the unanswered calls in the assistant's last turn, even if user messages follow this turn."""
+    """Return the unanswered calls in the assistant's last turn, even if
+    user messages follow this turn.
+    """
     answered: set[str] = set()
     calls: list[ToolCallPart] = []
     for index, message in enumerate(reversed(messages)):
@@ -81,14 +87,15 @@ def _unanswered(messages: Sequence[Message]) -> list[ToolCallPart]:
 def _link_part(
     part: MessagePart, waiting: list[ToolCallPart], own: set[str], position: int, at: int
 ) -> MessagePart:
-    """Return the part with an id: its original id, a generated id, or the id of the call that it answers.
+    """Return the part with an id: its original id, a generated id, or the
+    id of the call that it answers.
 
-    A result without an id answers the first waiting call with the same name. If the result also has no name, it answers
-    the first waiting call. Calls that came without an id have priority. If a result has an id that belongs to no call,
-    it can only answer a call that came without an id.
+    A result without an id answers the first waiting call with the same name. If the result also has
+    no name, it answers the first waiting call. Calls that came without an id have priority. If a
+    result has an id that belongs to no call, it can only answer a call that came without an id.
     """
-    # A history may mix messages with ids and without: a gateway may drop the ids of calls and keep those of
-    # results. So the order decides only among calls that nothing else tells apart.
+    # A history may mix messages with ids and without: a gateway may drop the ids of calls and keep
+    # those of results. So the order decides only among calls that nothing else tells apart.
     if isinstance(part, ToolCallPart):
         if part.id:
             call = part
@@ -129,8 +136,8 @@ def messages_in(histories: Histories, given: Any, before: Sequence[Message] = ()
 
     Args:
         histories: How to read the provider's messages.
-        given: A message, a list of messages, a request that holds messages, or any of these as JSON text. The messages
-            may be dicts or SDK objects.
+        given: A message, a list of messages, a request that holds messages, or any of these as JSON
+            text. The messages may be dicts or SDK objects.
         before: The preceding messages.
 
     Raises:
@@ -145,7 +152,8 @@ def messages_in(histories: Histories, given: Any, before: Sequence[Message] = ()
 def response_in(
     histories: Histories, given: Sequence[Any], before: Sequence[Message], *, is_plain: bool
 ) -> list[Message]:
-    """Read the messages of a response; ``is_plain`` says that they are JSON, so nothing has to be converted.
+    """Read the messages of a response; ``is_plain`` says that they are JSON,
+    so nothing has to be converted.
 
     Raises:
         ResponseError: They cannot be read.
@@ -189,7 +197,10 @@ def _read_body(given: Any) -> Any:
 
 
 def _convert_sdk_objects(given: Any) -> Any:
-    """Convert all SDK objects in a value to JSON. If the value has no SDK objects, return the same object."""
+    """Convert all SDK objects in a value to JSON.
+
+    If the value has no SDK objects, return the same object.
+    """
     if isinstance(given, dict):
         changed_values = {
             key: converted
@@ -215,10 +226,12 @@ def _convert_sdk_objects(given: Any) -> Any:
 def _restore_kinds(dumped: Any, given: Any) -> Any:
     """Restore ``role`` and ``type`` in the JSON of an SDK object.
 
-    The class may define both fields as defaults, and a dump of the fields that were set omits defaults.
+    The class may define both fields as defaults, and a dump of the fields that were set omits
+    defaults.
     """
-    # The walk is over the dump and the object side by side: the dump says which fields there are, and only the
-    # object knows its defaults. Where both differ in shape, a serialiser of the SDK decided, and the dump stands.
+    # The walk is over the dump and the object side by side: the dump says which fields there are,
+    # and only the object knows its defaults. Where both differ in shape, a serialiser of the SDK
+    # decided, and the dump stands.
     if isinstance(dumped, list) and isinstance(given, (list, tuple)) and len(dumped) == len(given):
         return [_restore_kinds(item, value) for item, value in zip(dumped, given, strict=True)]
     if not isinstance(dumped, dict) or dumped is given:

@@ -31,7 +31,8 @@ _OF_TOOLS = (ToolCallPart, ToolResultPart)
 
 
 class RepairState:
-    """The state after a conversion: ids in use, paired calls, the last message, and whether the turn has reasoning.
+    """The state after a conversion: ids in use, paired calls, the last message, and
+    whether the turn has reasoning.
 
     ``server_calls`` holds the ids of the provider's own calls in the turn.
     """
@@ -63,8 +64,9 @@ def repaired(
 ) -> list[Message]:
     """Repair the messages that continue a history, if all earlier messages are already repaired.
 
-    The passes run in a fixed order: drop empty content, pair calls with results, replace ids, repair the content of
-    each message, and finally order the messages. Later passes rely on earlier passes.
+    The passes run in a fixed order: drop empty content, pair calls with results, replace ids,
+    repair the content of each message, and finally order the messages. Later passes rely on earlier
+    passes.
 
     Args:
         messages: The messages. Each call and result has an id.
@@ -74,8 +76,8 @@ def repaired(
         thinks: Whether the history contains the model's reasoning.
 
     Raises:
-        LateResultError: A result arrives for a call that an earlier conversion answered as not run, or left without a
-            result.
+        LateResultError: A result arrives for a call that an earlier conversion answered as not run,
+            or left without a result.
     """
     messages = _drop_empty(messages, log)
     if "server_tool_alone" in log.rules:
@@ -105,11 +107,13 @@ def repaired(
 
 
 def _drop_orphaned_item_id(message: Message, log: Log, progress: RepairState) -> Message:
-    """Remove the item id of a call if its turn has no reasoning, because the provider would require the reasoning.
+    """Remove the item id of a call if its turn has no reasoning, because the
+    provider would require the reasoning.
 
-    The reasoning may have been lost in storage. If this library read the call from a response (the message's origin has
-    a fingerprint), nothing was lost, so the call keeps its id. If a provider's own item such as a search precedes the
-    call, the reasoning belongs to this item, and the call needs no reasoning.
+    The reasoning may have been lost in storage. If this library read the call from a response (the
+    message's origin has a fingerprint), nothing was lost, so the call keeps its id. If a provider's
+    own item such as a search precedes the call, the reasoning belongs to this item, and the call
+    needs no reasoning.
     """
     if message.role != "assistant":
         progress.has_thought = progress.has_thought and message.role == "tool"
@@ -120,7 +124,8 @@ def _drop_orphaned_item_id(message: Message, log: Log, progress: RepairState) ->
         and calls_in(message)
         and (message.origin is None or not message.origin.fingerprint)
     ):
-        # Only items from the API have a status. OpenAI accepted items without status and reasoning (recorded, 2026).
+        # Only items from the API have a status. OpenAI accepted items without status and reasoning
+        # (recorded, 2026).
         is_from_api = isinstance(message.raw, dict) and message.raw.get("status") is not None
         if is_from_api:
             return drop_item_id(message, log)
@@ -146,14 +151,19 @@ def _drop_empty(messages: Sequence[Message], log: Log) -> list[Message]:
 
 
 def _is_refused(message: Message, log: Log) -> bool:
-    """Return whether the provider rejects an empty message. Some providers accept an empty string, but reject null."""
+    """Return whether the provider rejects an empty message.
+
+    Some providers accept an empty string, but reject null.
+    """
     rule = log.rules.active.get("empty_message")
     is_null = isinstance(message.raw, dict) and message.raw.get("content") is None
     return rule is not None and (rule.pattern != NULL or is_null)
 
 
 def tools_missing(histories: Histories, model: str | None) -> Problem | None:
-    """Return the problem of calls in a request without tools, or ``None`` if the provider accepts such a request."""
+    """Return the problem of calls in a request without tools, or ``None`` if the
+    provider accepts such a request.
+    """
     rule = histories.rule("tools_missing", model)
     if rule is None:
         return None
@@ -195,7 +205,9 @@ def answers_as_text(
 
 
 def mark_invalidated(messages: Sequence[Message], repairs: Sequence[Repair]) -> list[Repair]:
-    """Record in each repair which later signatures it invalidates, because a signature covers all earlier messages."""
+    """Record in each repair which later signatures it invalidates, because a
+    signature covers all earlier messages.
+    """
     signed_paths = [
         (index, part_path(message, part))
         for index, message in enumerate(messages)

@@ -1,4 +1,6 @@
-"""Claims calls for a run: selects them, checks that they can be run, and groups them by their effects."""
+"""Claims calls for a run: selects them, checks that they can be run,
+and groups them by their effects.
+"""
 
 import contextlib
 import itertools
@@ -20,7 +22,8 @@ from toolshape._tools.record import refuse_uncallable
 from toolshape._tools.tool import record_of
 
 Ready: TypeAlias = tuple[int, Call, Handler, BaseModel, tuple[Coercion, ...]]
-"""A validated call: its position, the call, its handler, its validated arguments, and the coercions.
+"""A validated call: its position, the call, its handler, its
+validated arguments, and the coercions.
 
 It is a plain tuple, because a NamedTuple cost 8 % of a scalar dispatch.
 """
@@ -119,7 +122,9 @@ def chosen_positions(results: Results, given: Any, what: str) -> set[int]:
 
 
 def _positions_of(results: Results, call: Any) -> list[int]:
-    """Return the positions of a call object, or of all calls with this id; an index makes repeated look-ups fast."""
+    """Return the positions of a call object, or of all calls with this id; an
+    index makes repeated look-ups fast.
+    """
     key = call if isinstance(call, str) else id(call)
     controls = state.controls_of(results)
     positions = controls.places.get(key, [])
@@ -150,7 +155,10 @@ def check_runnable(ready: Sequence[Ready], inject: Mapping[str, Any], *, is_asyn
 
 @contextlib.contextmanager
 def release_on_error(results: Results, ready: Iterable[Ready]) -> Generator[None]:
-    """Release these calls if the run is interrupted. The fast path does not use this, because a ``try`` costs time."""
+    """Release these calls if the run is interrupted.
+
+    The fast path does not use this, because a ``try`` costs time.
+    """
     try:
         yield
     except BaseException:
@@ -159,12 +167,16 @@ def release_on_error(results: Results, ready: Iterable[Ready]) -> Generator[None
 
 
 def calls_still_to_run(ready: Sequence[Ready], position: int) -> Iterator[Ready]:
-    """Iterate over the calls that run after the call at a position: later calls, and all calls that run last."""
+    """Iterate over the calls that run after the call at a position: later
+    calls, and all calls that run last.
+    """
     return (entry for entry in ready if entry[0] > position or entry[2].runs_last)
 
 
 def group_stages(ready: Sequence[Ready]) -> list[Stage]:
-    """Group calls into stages that run one after another; a call that writes or destroys forms a separate stage."""
+    """Group calls into stages that run one after another; a call that writes or
+    destroys forms a separate stage.
+    """
     groups: list[Stage] = []
     is_open = False
     for entry in ready:

@@ -21,17 +21,19 @@ from toolshape._schema.values import join_halves
 from toolshape._tools.handler import Handlers
 
 ObserveStream: TypeAlias = Callable[[Results | ResponseError, Sequence[Any], bool], None]
-"""Receives the results of a stream, or its error, its pieces as they were fed, and whether the stream has ended."""
+"""Receives the results of a stream, or its error, its pieces as they were fed,
+and whether the stream has ended.
+"""
 
 
 class Collector:
     """The calls of one streamed response.
 
-    ``plan`` returns the plan of the calls so far, as for a response without streaming. If a call was cut off, its
-    result is the error ``truncated_arguments``. ``text`` and ``thinking`` are the text and the visible reasoning that
-    have arrived; ``new_text`` and ``new_thinking`` are what the last piece added, so one loop can print both as they
-    arrive, for all providers.
-    ``partial`` returns the calls that are still arriving.
+    ``plan`` returns the plan of the calls so far, as for a response without streaming. If a call
+    was cut off, its result is the error ``truncated_arguments``. ``text`` and ``thinking`` are the
+    text and the visible reasoning that have arrived; ``new_text`` and ``new_thinking`` are what the
+    last piece added, so one loop can print both as they arrive, for all providers. ``partial``
+    returns the calls that are still arriving.
     """
 
     __module__ = "toolshape"
@@ -96,8 +98,8 @@ class Collector:
         """Read one more piece of the stream.
 
         Args:
-            chunk: An event of the SDK, a dict, an item of an event stream, or raw text or bytes (server-sent events,
-                JSON lines), split anywhere.
+            chunk: An event of the SDK, a dict, an item of an event stream, or raw text or bytes
+                (server-sent events, JSON lines), split anywhere.
 
         Returns:
             The calls that this piece completes.
@@ -189,10 +191,10 @@ class Collector:
     def partial(self) -> tuple[PartialCall, ...]:
         """Return the calls that are not complete, as far as they have arrived, in call order.
 
-        The arguments are in canonical form, as the tool takes them, and not validated. They are the final arguments so
-        far: strings and lists may grow, and fields may be added. A field may have
-        another form at the provider, for example a list of pairs instead of a map. Such a field appears once it is
-        complete.
+        The arguments are in canonical form, as the tool takes them, and not validated. They are the
+        final arguments so far: strings and lists may grow, and fields may be added. A field may
+        have another form at the provider, for example a list of pairs instead of a map. Such a
+        field appears once it is complete.
         """
         if not self._response or not recognised(self._provider, self._response):
             return ()
@@ -232,7 +234,8 @@ class Collector:
         """Feed a whole stream, yield each call when it is complete, and close the collector.
 
         Raises:
-            Exception: The stream raised. ``plan`` returns the calls that have arrived; the last may be cut off.
+            Exception: The stream raised. ``plan`` returns the calls that have arrived; the last may
+                be cut off.
         """
         for chunk in stream:
             yield from self.feed(chunk)
@@ -249,8 +252,8 @@ class Collector:
     def _is_of_this_provider(self) -> bool:
         """Whether the events may come from this provider.
 
-        Events are foreign if none of them changed the response, and the last event is an error or would change the
-        response of another provider.
+        Events are foreign if none of them changed the response, and the last event is an error or
+        would change the response of another provider.
         """
         last_event = self._last
         if (
@@ -310,7 +313,9 @@ class Collector:
 
 
 response_of: Callable[[Collector], JsonObject] = attrgetter("_response")
-"""Returns the part of a collector's response that has arrived; the reader of a streamed answer uses this."""
+"""Returns the part of a collector's response that has arrived; the reader
+of a streamed answer uses this.
+"""
 
 _NOBODYS: JsonObject = {
     "": None

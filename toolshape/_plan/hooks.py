@@ -1,4 +1,6 @@
-"""Runs a call under hooks, limits or a ``CallContext``; every call gets exactly one result, even if a hook fails."""
+"""Runs a call under hooks, limits or a ``CallContext``; every call gets exactly
+one result, even if a hook fails.
+"""
 
 import copy
 import inspect
@@ -43,7 +45,9 @@ class Work(NamedTuple):
 
 
 class _Running(NamedTuple):
-    """A call that is running; ``arguments`` were recorded before the tool ran, and ``shown`` masks what may be secret."""
+    """A call that is running; ``arguments`` were recorded before the tool ran, and
+    ``shown`` masks what may be secret.
+    """
 
     work: Work
     arguments: JsonObject
@@ -53,7 +57,9 @@ class _Running(NamedTuple):
 
 
 def answer(work: Work) -> Result:
-    """Answer a call in a thread without an event loop; a new loop runs its async hooks or its async tool."""
+    """Answer a call in a thread without an event loop; a new loop runs its
+    async hooks or its async tool.
+    """
     return _run_here(_begin(work), work.handler.hooks)
 
 
@@ -86,7 +92,9 @@ def _begin(work: Work) -> _Running:
 
 
 def _run_here(running: _Running, hooks: Sequence[Hook]) -> Result:
-    """Run the hooks and the tool: in a new event loop if the first of these is async, otherwise in this thread."""
+    """Run the hooks and the tool: in a new event loop if the first of these is
+    async, otherwise in this thread.
+    """
     if is_async_hook(hooks[0]) if hooks else running.work.handler.is_async:
         from toolshape._function.calling import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
@@ -114,7 +122,9 @@ def _context(running: _Running, *, attempt: int) -> CallContext:
 
 
 async def _answer_under(running: _Running, hooks: Sequence[Hook], *, in_loop: bool) -> Result:
-    """Run the first hook around the other hooks and the tool; without hooks, return the tool's own result."""
+    """Run the first hook around the other hooks and the tool; without
+    hooks, return the tool's own result.
+    """
     if not hooks:
         return await _run(running, in_loop=in_loop)
     hook: Any = hooks[0]
@@ -243,7 +253,9 @@ async def _call_in_loop(work: Work, cancellation: Cancellation) -> Any:
 
 
 def _result_of_error(running: _Running, error: BaseException, *, in_loop: bool) -> Result:
-    """Return the result of a call whose hook raised an error; errors other than call and tool errors are hidden."""
+    """Return the result of a call whose hook raised an error; errors other than
+    call and tool errors are hidden.
+    """
     work = running.work
     if isinstance(error, CallError):
         text = str(error)
@@ -259,7 +271,9 @@ def _result_of_error(running: _Running, error: BaseException, *, in_loop: bool) 
 
 
 def _settle_result(running: _Running, hook: Hook, made: Any, given: Sequence[Result]) -> Result:
-    """Return the result that the hook returned; if it returned nothing, return the last result of ``proceed()``."""
+    """Return the result that the hook returned; if it returned nothing, return
+    the last result of ``proceed()``.
+    """
     work = running.work
     if isinstance(made, Result):
         if any(made is result for result in given):
@@ -285,7 +299,9 @@ def _settle_result(running: _Running, hook: Hook, made: Any, given: Sequence[Res
 
 
 def _adopt_result(running: _Running, made: Result) -> Result:
-    """Turn a result that a hook made or kept into a result of this call, and check it against the output schema."""
+    """Turn a result that a hook made or kept into a result of this call, and
+    check it against the output schema.
+    """
     work = running.work
     check_output = work.handler.check_output
     made = made._replace(call=work.call, coercions=work.coercions, received=running.shown)

@@ -1,4 +1,6 @@
-"""Defines ``LedgerStore``, the protocol of a ledger of calls, and checks that an object follows the protocol."""
+"""Defines ``LedgerStore``, the protocol of a ledger of calls, and checks that
+an object follows the protocol.
+"""
 
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -9,9 +11,9 @@ from toolshape._records.identity import Identity
 class Claim(NamedTuple):
     """The state of a call in a ledger.
 
-    ``ours``: this run has claimed the call as ``owner``. ``done``: the call has ended, and ``outcome`` is its outcome,
-    as JSON. ``running``: another run has claimed the call. ``unknown``: the call was begun and interrupted. ``other``:
-    another call has the same id.
+    ``ours``: this run has claimed the call as ``owner``. ``done``: the call has ended, and
+    ``outcome`` is its outcome, as JSON. ``running``: another run has claimed the call. ``unknown``:
+    the call was begun and interrupted. ``other``: another call has the same id.
     """
 
     state: Literal["ours", "done", "running", "unknown", "other"]
@@ -21,7 +23,9 @@ class Claim(NamedTuple):
 
 @runtime_checkable
 class LedgerStore(Protocol):
-    """The interface of a ledger, which records the calls that have run. ``toolshape.ledger.Ledger`` implements it.
+    """The interface of a ledger, which records the calls that have run.
+
+    ``toolshape.ledger.Ledger`` implements it.
 
     Each method may block.
     """
@@ -49,11 +53,16 @@ class LedgerStore(Protocol):
         ...
 
     def drop(self, identity: Identity, owner: str, *, has_begun: bool) -> None:
-        """Release a claim. If the tool was called, mark the outcome unknown; otherwise forget the call."""
+        """Release a claim.
+
+        If the tool was called, mark the outcome unknown; otherwise forget the call.
+        """
         ...
 
     def keep(self, token_id: str, text: str) -> None:
-        """Store the contents of a paused plan that may hold secrets, under the id of the plan's token."""
+        """Store the contents of a paused plan that may hold secrets,
+        under the id of the plan's token.
+        """
         ...
 
     def kept(self, token_id: str) -> str | None:

@@ -1,4 +1,6 @@
-"""Makes the ``Result`` of a call from the value that its tool returned, or the error that its tool raised."""
+"""Makes the ``Result`` of a call from the value that its tool returned, or
+the error that its tool raised.
+"""
 
 import json
 import logging
@@ -22,7 +24,9 @@ from toolshape._records.result import Result
 from toolshape._tools.handler import Handler
 
 LARGE_RESULT = 100_000
-"""A result with at least this many characters is logged as large, unless the tool sets ``longest_result``."""
+"""A result with at least this many characters is logged as large, unless
+the tool sets ``longest_result``.
+"""
 _PLAIN = frozenset({str, int, float, bool, type(None), dict})
 
 
@@ -36,7 +40,8 @@ def failed_result(
     """Return the result of a call whose tool raised an exception.
 
     Raises:
-        BaseException: The error is an interrupt or a cancellation from outside, which must not become a result.
+        BaseException: The error is an interrupt or a cancellation from outside, which must not
+            become a result.
     """
     if isinstance(error, RemoteError):
         error.text = handler.framed(error.text)
@@ -47,7 +52,9 @@ def failed_result(
 def successful_result(
     call: Call, handler: Handler, coercions: tuple[Coercion, ...], value: Any, elapsed: float
 ) -> Result:
-    """Return the result of a call whose tool returned a value; if the value cannot be sent, the result is an error."""
+    """Return the result of a call whose tool returned a value; if the value cannot
+    be sent, the result is an error.
+    """
     parts: tuple[Part, ...] = ()
     is_text: bool | None = None
     try:
@@ -93,7 +100,9 @@ def _warn_of_size(handler: Handler, length: int) -> None:
 
 
 def _parts_in(value: Any) -> tuple[Part, ...]:
-    """Return the parts that a tool returned, as toolshape's parts or MCP content; empty for a plain value."""
+    """Return the parts that a tool returned, as toolshape's parts or MCP
+    content; empty for a plain value.
+    """
     if is_mcp_result(value):
         return mcp_parts(value)
     return mcp_contents(value) or parts_of(value)
@@ -103,7 +112,8 @@ def _check_structured(check: Callable[[str, bool], None], value: Any) -> None:
     """Check the structured content of an MCP result against the output schema.
 
     Raises:
-        TypeError: The result has no structured content, only text, images or files, which no schema describes.
+        TypeError: The result has no structured content, only text, images or files, which no schema
+            describes.
     """
     structured = mcp_structured(value)
     if structured is None:

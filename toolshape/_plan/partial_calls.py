@@ -17,9 +17,10 @@ _NUMBER_AT_END = re.compile(r"[-+.\deE]+\Z")
 class PartialCall(NamedTuple):
     """The part of a call that has arrived.
 
-    ``id`` is ``None`` until an id arrives; some servers send none, or only at the end. ``name`` is ``None`` if no tool
-    has the name that arrived. ``arguments`` holds the beginning of the arguments, in canonical form and not validated.
-    ``key`` is the position of the call in the response, by which a page can follow the call: it never changes.
+    ``id`` is ``None`` until an id arrives; some servers send none, or only at the end. ``name`` is
+    ``None`` if no tool has the name that arrived. ``arguments`` holds the beginning of the
+    arguments, in canonical form and not validated. ``key`` is the position of the call in the
+    response, by which a page can follow the call: it never changes.
     """
 
     id: str | None
@@ -34,13 +35,15 @@ PartialCall.__module__ = "toolshape"
 def partial_call(call: Call) -> PartialCall:
     """Return the beginning of a call that is not complete.
 
-    The final arguments always begin with the returned arguments, although the model writes arguments in the form that
-    the provider was sent. Only whole values can be mapped back from that form. Half a list of pairs, or half of an
-    enum's word, would be mapped to a value that the final value does not begin with.
+    The final arguments always begin with the returned arguments, although the model writes
+    arguments in the form that the provider was sent. Only whole values can be mapped back from that
+    form. Half a list of pairs, or half of an enum's word, would be mapped to a value that the final
+    value does not begin with.
 
-    All fields but the last are whole, and are mapped back. The last field may still grow. If the form changes anything
-    inside this field, the field is left out. Otherwise, the field is kept without its nulls: a null may mean that a
-    field was omitted, and whether it does can depend on the rest of the call.
+    All fields but the last are whole, and are mapped back. The last field may still grow. If the
+    form changes anything inside this field, the field is left out. Otherwise, the field is kept
+    without its nulls: a null may mean that a field was omitted, and whether it does can depend on
+    the rest of the call.
     """
     handler = call.reader
     if not isinstance(handler, Handler):
@@ -114,9 +117,9 @@ def _is_changed_inside(
 ) -> bool:
     """Whether the form of the provider changes anything inside a field of the arguments.
 
-    The path of a change begins with the name of a field, or of a definition. Any field may use a definition, so a
-    change in a definition counts for every field. Two changes do not count: a new name for the field itself, and null
-    for an omitted field.
+    The path of a change begins with the name of a field, or of a definition. Any field may use a
+    definition, so a change in a definition counts for every field. Two changes do not count: a new
+    name for the field itself, and null for an omitted field.
     """
     try:
         name = next(iter(back({wire_name: ""})), "")

@@ -1,4 +1,6 @@
-"""Defines ``Plan``: the validated calls of one response, and the methods to approve, deny, edit, pause and run them."""
+"""Defines ``Plan``: the validated calls of one response, and the methods to approve,
+deny, edit, pause and run them.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -21,8 +23,9 @@ if TYPE_CHECKING:
 class Plan:
     """The calls of one response, validated and not yet run.
 
-    ``calls`` lists all calls. ``results`` always has a result for each call: an invalid call has its error, a call that
-    has not run is ``not_run``, and a call that has started but not finished is ``cancelled``.
+    ``calls`` lists all calls. ``results`` always has a result for each call: an invalid call has
+    its error, a call that has not run is ``not_run``, and a call that has started but not finished
+    is ``cancelled``.
     """
 
     __module__ = "toolshape"
@@ -31,7 +34,9 @@ class Plan:
     results: Results
 
     def __init__(self, results: Results) -> None:
-        """Make a plan from results, which hold all state: two plans of the same results are interchangeable."""
+        """Make a plan from results, which hold all state: two plans of the
+        same results are interchangeable.
+        """
         self.results = results
 
     @property
@@ -53,14 +58,16 @@ class Plan:
         """Approve one or more calls with their current arguments; ``run`` then runs them.
 
         Args:
-            call: One or more current calls from ``pending`` or ``calls``; after ``edit``, pass the new call. An id
-                selects every call with this id.
-            again: Whether the calls run even if they may have run before. A turn that was restored may hold such calls,
-                and a ledger may know one that was interrupted. Find out first whether they had an effect.
+            call: One or more current calls from ``pending`` or ``calls``; after ``edit``, pass the
+                new call. An id selects every call with this id.
+            again: Whether the calls run even if they may have run before. A turn that was restored
+                may hold such calls, and a ledger may know one that was interrupted. Find out first
+                whether they had an effect.
 
         Raises:
-            UsageError: The call is not in this plan, is answered or running, or its tool is not here or would get other
-                arguments than were shown; or the call may have run, and ``again`` is false. No call was approved.
+            UsageError: The call is not in this plan, is answered or running, or its tool is not
+                here or would get other arguments than were shown; or the call may have run, and
+                ``again`` is false. No call was approved.
         """
         approval.approve(self.results, call, again=again)
 
@@ -79,10 +86,11 @@ class Plan:
         approval.deny(self.results, call, why)
 
     def edit(self, call: Call | PendingCall | str, arguments: Mapping[str, Any]) -> Call:
-        """Give a call new arguments, which are validated; if these arguments need approval, the call waits again.
+        """Give a call new arguments, which are validated; if these arguments need
+        approval, the call waits again.
 
-        The model's own message does not change, and the model does not learn of the edit. If the edit matters to the
-        model, tell the model in a message.
+        The model's own message does not change, and the model does not learn of the edit. If the
+        edit matters to the model, tell the model in a message.
 
         Args:
             call: One call, as for ``approve``.
@@ -93,7 +101,8 @@ class Plan:
 
         Raises:
             CallError: The arguments are invalid; the call is unchanged.
-            UsageError: The call is not in this plan, or is answered or running; or an argument is the mask of a secret.
+            UsageError: The call is not in this plan, or is answered or running; or an argument is
+                the mask of a secret.
         """
         return approval.edit(self.results, call, arguments)
 
@@ -114,23 +123,27 @@ class Plan:
         ledger: LedgerStore | None = None,
         scope: str | None = None,
     ) -> str:
-        """Pause the plan, and return a token with which ``Registry.resume`` runs the plan in this or another process.
+        """Pause the plan, and return a token with which ``Registry.resume`` runs the
+        plan in this or another process.
 
-        The token is signed JSON, and not encrypted: its holder can read what the model wrote and what tools answered.
-        The calls run with exactly the arguments that were validated here. A plan can be paused only once; in this
-        process, its calls stay ``pending``.
+        The token is signed JSON, and not encrypted: its holder can read what the model wrote and
+        what tools answered. The calls run with exactly the arguments that were validated here. A
+        plan can be paused only once; in this process, its calls stay ``pending``.
 
         Args:
             key: A secret of 16 bytes or more. Pass the same key to ``resume``.
-            audience: Who may resume the plan, for example a user and a conversation. ``resume`` needs the same string.
+            audience: Who may resume the plan, for example a user and a conversation. ``resume``
+                needs the same string.
             expires: How long the token is valid.
-            ledger: Stores the model's messages if a tool takes secrets: a token never contains secrets.
-            scope: The scope under which ``resume`` looks up and records the calls in its ledger; see ``run``. By
-                default, the scope of an earlier run.
+            ledger: Stores the model's messages if a tool takes secrets: a token never contains
+                secrets.
+            scope: The scope under which ``resume`` looks up and records the calls in its ledger;
+                see ``run``. By default, the scope of an earlier run.
 
         Raises:
-            UsageError: The key is too short, every call is answered, or a tool takes secrets and there is no ledger. Or
-                the arguments of a call change when they are written as JSON and validated again. The plan is unchanged.
+            UsageError: The key is too short, every call is answered, or a tool takes secrets and
+                there is no ledger. Or the arguments of a call change when they are written as JSON
+                and validated again. The plan is unchanged.
         """
         from toolshape._plan import pausing, steps  # noqa: PLC0415 - few plans are paused
 
@@ -170,24 +183,26 @@ class Plan:
         ledger: LedgerStore | None = None,
         scope: str | None = None,
     ) -> Results:
-        """Run the calls that have not run: plain tools in this thread, in order, then async tools in a new loop.
+        """Run the calls that have not run: plain tools in this thread, in order,
+        then async tools in a new loop.
 
-        A call that writes or destroys runs alone: after all earlier calls, and before all later calls. Calls that wait
-        for approval are not run.
+        A call that writes or destroys runs alone: after all earlier calls, and before all later
+        calls. Calls that wait for approval are not run.
 
         Args:
             inject: The values of injected parameters, by name.
-            only: The calls to run, or their ids. Other calls can run later; until then, their results are ``not_run``.
+            only: The calls to run, or their ids. Other calls can run later; until then, their
+                results are ``not_run``.
             limit: How many async calls run at once.
             on_progress: Called in the tool's thread, with each ``Progress`` that the tool reports.
             ledger: Records which calls have run, so no call runs twice.
-            scope: A name within which the ids of calls are unique, for example a conversation and a turn. Without a
-                scope, the provider's ids must be unique everywhere, and the ledger ignores a call to which the provider
-                gave no id.
+            scope: A name within which the ids of calls are unique, for example a conversation and a
+                turn. Without a scope, the provider's ids must be unique everywhere, and the ledger
+                ignores a call to which the provider gave no id.
 
         Raises:
-            UsageError: An injected value is missing, a tool or hook is async and an event loop is running, or ``only``
-                names a call that is not in this plan. No call was run.
+            UsageError: An injected value is missing, a tool or hook is async and an event loop is
+                running, or ``only`` names a call that is not in this plan. No call was run.
         """
         results = self.results
         guard, wanted = None, wanted_positions(results, only)
@@ -219,22 +234,25 @@ class Plan:
         ledger: LedgerStore | None = None,
         scope: str | None = None,
     ) -> Results:
-        """Run the calls that have not run, concurrently: async tools in this loop, others in threads.
+        """Run the calls that have not run, concurrently: async tools
+        in this loop, others in threads.
 
-        A call that writes or destroys runs alone: after all earlier calls, and before all later calls. Calls that wait
-        for approval are not run.
+        A call that writes or destroys runs alone: after all earlier calls, and before all later
+        calls. Calls that wait for approval are not run.
 
         Args:
             inject: The values of injected parameters, by name.
-            only: The calls to run, or their ids. Other calls can run later; until then, their results are ``not_run``.
+            only: The calls to run, or their ids. Other calls can run later; until then, their
+                results are ``not_run``.
             limit: How many calls run at once, in the loop and in threads together.
-            on_progress: Called in the loop's thread or the tool's thread, with each ``Progress`` that a tool reports.
+            on_progress: Called in the loop's thread or the tool's thread, with each ``Progress``
+                that a tool reports.
             ledger: The ledger, as for ``run``; threads read and write the ledger.
             scope: The scope of the ids, as for ``run``.
 
         Raises:
-            UsageError: An injected value is missing, a hook is not async, ``only`` names a call that is not in this
-                plan, or no event loop of asyncio is running. No call was run.
+            UsageError: An injected value is missing, a hook is not async, ``only`` names a call
+                that is not in this plan, or no event loop of asyncio is running. No call was run.
             CancelledError: The caller was cancelled. ``results`` still has a result for each call.
         """
         loop_check()()

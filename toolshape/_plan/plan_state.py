@@ -1,7 +1,7 @@
 """Defines ``PlanState``: all that is known of one turn, as frozen data that JSON can hold.
 
-A token, the open turn of a stored conversation and a pickle are this record. ``snapshot`` makes it from results,
-``restore`` makes results from it, and nothing else reads or writes a turn.
+A token, the open turn of a stored conversation and a pickle are this record. ``snapshot`` makes it
+from results, ``restore`` makes results from it, and nothing else reads or writes a turn.
 """
 
 from collections.abc import Mapping
@@ -35,9 +35,11 @@ class CallState:
         tool: The tool's own name; ``None`` if there was no such tool.
         wire_name: The name that the model used.
         raw: The provider's whole call.
-        written: The arguments as the model wrote them, also after an edit: a ledger knows the call by them.
+        written: The arguments as the model wrote them, also after an edit: a ledger knows the call
+            by them.
         is_canonical: Whether ``written`` is in canonical form, not in the provider's.
-        given: The arguments that validate to exactly what the function gets; ``None`` once the call is answered.
+        given: The arguments that validate to exactly what the function gets; ``None`` once the call
+            is answered.
         is_given_canonical: Whether ``given`` is in canonical form.
         shown: The arguments that the function gets, as a person may see them.
         exact: A digest that differs whenever the function's arguments differ.
@@ -74,7 +76,8 @@ class AnswerState:
     Args:
         output: The output that read the answer.
         call: The position of the call that holds it; ``None`` if the answer is the text.
-        value: The valid answer as JSON; ``None`` if there is an error, or if ``unstorable`` says why not.
+        value: The valid answer as JSON; ``None`` if there is an error, or if ``unstorable`` says
+            why not.
         text: The answer as the model wrote it.
         exact: A digest that differs whenever answers differ.
         error: The error that rejects the answer.
@@ -96,7 +99,8 @@ class AnswerState:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlanState:
-    """One turn: the calls of a response with their states and results, and the answer, if the response holds one.
+    """One turn: the calls of a response with their states and results, and the
+    answer, if the response holds one.
 
     Args:
         provider: The name of the provider.
@@ -109,7 +113,8 @@ class PlanState:
         answer: The answer.
         usage: The tokens of the response.
         warnings: What was said of the response when it came, and does not stand in its messages.
-        is_stale: Whether the record was in a store that is not signed, so its calls may have run since.
+        is_stale: Whether the record was in a store that is not signed, so its calls may have run
+            since.
     """
 
     provider: str
@@ -127,7 +132,9 @@ class PlanState:
 
     @property
     def is_secret(self) -> bool:
-        """Whether a call or the answer may hold a secret; the model may then have repeated it anywhere."""
+        """Whether a call or the answer may hold a secret; the model may
+        then have repeated it anywhere.
+        """
         return any(call.is_secret for call in self.calls) or (
             self.answer is not None and self.answer.is_secret
         )
@@ -139,9 +146,11 @@ HIDDEN = "it was stored without its secrets: call resume() with the token from p
 
 
 def unsigned(state: PlanState, *, secrets: bool) -> PlanState:
-    """Return the record for a store that is not signed: without approvals and, unless ``secrets``, without secrets.
+    """Return the record for a store that is not signed: without approvals and,
+    unless ``secrets``, without secrets.
 
-    The assistant's messages are left out, because whoever stores a turn of a conversation stores its messages.
+    The assistant's messages are left out, because whoever stores a turn of a conversation stores
+    its messages.
     """
     calls = [replace(call, state=_UNSIGNED.get(call.state, call.state)) for call in state.calls]
     answer, warnings = state.answer, state.warnings
@@ -216,9 +225,11 @@ def from_json(given: Any) -> PlanState:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredTarget:
-    """Stands for the target of a restored call, where this process has no such target or it would not do the same.
+    """Stands for the target of a restored call, where this process has no such
+    target or it would not do the same.
 
-    The call keeps its place and can be denied. It cannot run, unless it is edited and ``handler`` is there.
+    The call keeps its place and can be denied. It cannot run, unless it is edited and ``handler``
+    is there.
     """
 
     call: CallState

@@ -1,4 +1,6 @@
-"""Validates the calls in a response: each call is then ready, pending, or rejected with an error as its result."""
+"""Validates the calls in a response: each call is then ready, pending, or
+rejected with an error as its result.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -154,7 +156,9 @@ def _settle(results: Results, handlers: Handlers, ready: "list[Ready]") -> None:
 
 
 def _end_early(finish: Finish | None, reading: Read) -> tuple[Finish | None, frozenset[int]]:
-    """Return the finish of a response with calls that ended for another reason, and the positions of calls cut off."""
+    """Return the finish of a response with calls that ended for another reason, and
+    the positions of calls cut off.
+    """
     _, wire_calls, _, cut_positions, ends_in_call = reading
     if ends_in_call and _may_cut_off(finish, wire_calls[-1][2]):
         cut_positions |= {len(wire_calls) - 1}
@@ -164,14 +168,17 @@ def _end_early(finish: Finish | None, reading: Read) -> tuple[Finish | None, fro
 def _may_cut_off(finish: Finish | None, arguments: Any) -> bool:
     """Whether the end of a response may have cut off its last call.
 
-    After a refusal or an error, only arguments that are text count, because an object arrives whole.
+    After a refusal or an error, only arguments that are text count, because an object arrives
+    whole.
     """
     is_text = isinstance(arguments, (str, bytes)) or plain_text(arguments) is not None
     return finish in EARLY and (finish == "length" or is_text)
 
 
 def _log_warnings(results: Results, ending: Ending, handlers: Handlers) -> None:
-    """Log what a program that does not read ``warnings`` would miss, but not what every program meets."""
+    """Log what a program that does not read ``warnings`` would miss,
+    but not what every program meets.
+    """
     for warning in urgent_warnings(results, ending):
         import logging  # noqa: PLC0415 - only warnings need it
 

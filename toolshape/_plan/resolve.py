@@ -21,7 +21,8 @@ from toolshape._validation.settings import Validate
 
 
 class Received(NamedTuple):
-    """The arguments that a function would get, and the coercions; or the error that rejects the arguments.
+    """The arguments that a function would get, and the coercions; or the
+    error that rejects the arguments.
 
     The arguments are JSON data that ``is_same_value`` can compare.
     """
@@ -66,7 +67,9 @@ def resolve_call(
 
 
 def unknown_call(call_id: str, wire_name: Any, arguments: Any, provider: str, raw: Any) -> Call:
-    """Return the call of a tool that is not there; plain text, which no tool reads, is left as it is."""
+    """Return the call of a tool that is not there; plain text, which
+    no tool reads, is left as it is.
+    """
     text = plain_text(arguments)
     received = arguments if text is None else text
     return Call(call_id, None, sendable_name(wire_name), received, provider, raw)
@@ -75,14 +78,16 @@ def unknown_call(call_id: str, wire_name: Any, arguments: Any, provider: str, ra
 def as_meant(
     handlers: Handlers, wire_name: Any, raw: Any, assistant: list[WireMessage]
 ) -> tuple[Handler | None, Any, Any, list[WireMessage]]:
-    """Read a call of an unknown tool as the call of the tool that the model must have meant, if there is one.
+    """Read a call of an unknown tool as the call of the tool that the model
+    must have meant, if there is one.
 
-    The call and the messages of the response are copied, with the name that the tool was sent with. So whatever stores
-    the messages, or answers the call, needs to know only that name.
+    The call and the messages of the response are copied, with the name that the tool was sent with.
+    So whatever stores the messages, or answers the call, needs to know only that name.
 
     Returns:
-        The handler, whose validation records the name as a coercion; the name, the call and the messages. Without such a
-        tool, the handler is ``None``, and the others are as they were given.
+        The handler, whose validation records the name as a coercion; the name, the call and the
+        messages. Without such a tool, the handler is ``None``, and the others are as they were
+        given.
     """
     handler = handlers.find_meant(wire_name)
     if handler is None:
@@ -96,7 +101,9 @@ def as_meant(
 
 
 def _renamed(node: Any, wire_name: str, sent_name: str) -> Any:
-    """Return a copy of a call in which ``sent_name`` stands where its name stood; arguments are not searched."""
+    """Return a copy of a call in which ``sent_name`` stands where its name
+    stood; arguments are not searched.
+    """
     if isinstance(node, list):
         return [_renamed(inner, wire_name, sent_name) for inner in node]
     if not isinstance(node, dict):
@@ -139,7 +146,10 @@ def refuse_cut(is_cut: bool, arguments: Any, name: str) -> None:
 
 
 def _is_whole(arguments: Any) -> bool:
-    """Whether the arguments of a cut-off response are complete. Only text can be checked: an object may lack fields."""
+    """Whether the arguments of a cut-off response are complete.
+
+    Only text can be checked: an object may lack fields.
+    """
     if not isinstance(arguments, (str, bytes)):
         return False
     try:
@@ -151,9 +161,11 @@ def _is_whole(arguments: Any) -> bool:
 def without_tool(
     handlers: Handlers, wire: tuple[str, Any, Any, Any], provider: str, *, has_hint: bool
 ) -> tuple[Call, Result | None, bool]:
-    """Return a call that goes to no tool, the answer to it, and whether a call of an unknown tool may hold a secret.
+    """Return a call that goes to no tool, the answer to it, and whether a call of an
+    unknown tool may hold a secret.
 
-    The call that holds the answer in a type has none yet: its target sets the result, once all calls are planned.
+    The call that holds the answer in a type has none yet: its target sets the result, once all
+    calls are planned.
     """
     call_id, wire_name, arguments, raw = wire
     if handlers.answer is None:

@@ -1,4 +1,6 @@
-"""Makes results from the record of a turn: the only way back from a token, a stored conversation and a pickle."""
+"""Makes results from the record of a turn: the only way back from a token, a
+stored conversation and a pickle.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,7 +25,9 @@ from toolshape._records.identity import OutputRef
 from toolshape._tools.handler import Handler, Handlers
 
 FindOutput = Callable[[OutputRef], Any]
-"""Returns the target that reads an output's answers; raises ``UsageError`` if this process does not know the output."""
+"""Returns the target that reads an output's answers; raises ``UsageError`` if this
+process does not know the output.
+"""
 
 
 def restore(
@@ -31,8 +35,9 @@ def restore(
 ) -> Results:
     """Return the results of a stored turn.
 
-    Every call keeps its place. A call that waits, and whose tool is not here or would get other arguments, can only be
-    denied, or edited. A call that needed no approval is checked against its rule again, which may have changed.
+    Every call keeps its place. A call that waits, and whose tool is not here or would get other
+    arguments, can only be denied, or edited. A call that needed no approval is checked against its
+    rule again, which may have changed.
     """
     results = Results()
     results.finish, results.finish_raw, results.provider = (
@@ -77,7 +82,9 @@ def restore(
 
 
 def _restore_answer(results: Results, stored: PlanState, find_output: FindOutput) -> Any:
-    """Set the answer of restored results, and return the target that reads it, if this process knows the output."""
+    """Set the answer of restored results, and return the target that reads it, if
+    this process knows the output.
+    """
     if stored.answer is None:
         return None
     results._answer = StoredAnswer(stored.answer, find_output)
@@ -108,7 +115,9 @@ def _call(stored: CallState, provider: str, target: Any, arguments: Any) -> Call
 
 
 class _Restored(NamedTuple):
-    """A call that is not answered: its state, its entry, and the call as the model wrote it, if it was edited."""
+    """A call that is not answered: its state, its entry, and the call as the
+    model wrote it, if it was edited.
+    """
 
     state: State
     entry: Entry
@@ -153,7 +162,10 @@ class _Made(NamedTuple):
 def _validated(
     call: CallState, handler: Handler | None
 ) -> tuple[tuple[Lost, str] | None, _Made | None]:
-    """Validate the arguments of a call again: they must be what was shown. Otherwise, return why they are not."""
+    """Validate the arguments of a call again: they must be what was shown.
+
+    Otherwise, return why they are not.
+    """
     if call.unstorable:
         return ("arguments_changed", call.unstorable), None
     if handler is None:

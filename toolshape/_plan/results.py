@@ -1,4 +1,6 @@
-"""Holds the results of the calls in a response, the messages that answer these calls, and the answer in a type."""
+"""Holds the results of the calls in a response, the messages that answer these
+calls, and the answer in a type.
+"""
 
 import html
 import threading
@@ -63,12 +65,14 @@ _CUT_AT_LENGTH = "the response ended at its length limit without a call: ask for
 
 
 class Answer(Generic[T]):
-    """The answer in a response: its ``value``, or the ``error`` that tells the model what to correct.
+    """The answer in a response: its ``value``, or the ``error`` that
+    tells the model what to correct.
 
-    ``coercions`` are the changes that made the answer valid. ``text`` is the answer as the model wrote it; ``raw`` is
-    the response that was passed in. ``finish`` says why the response ended, in words that are the same for all
-    providers; ``finish_raw`` is the provider's own word. ``assistant`` holds the assistant's messages, unchanged.
-    ``results`` holds the results of the response's calls, if the tools were bound with ``output=``.
+    ``coercions`` are the changes that made the answer valid. ``text`` is the answer as the model
+    wrote it; ``raw`` is the response that was passed in. ``finish`` says why the response ended, in
+    words that are the same for all providers; ``finish_raw`` is the provider's own word.
+    ``assistant`` holds the assistant's messages, unchanged. ``results`` holds the results of the
+    response's calls, if the tools were bound with ``output=``.
     """
 
     __module__ = "toolshape"
@@ -138,10 +142,12 @@ class Answer(Generic[T]):
 
     @property
     def turn(self) -> list[Any]:
-        """The messages to append to the conversation: the assistant's message, unchanged, then the error for the model.
+        """The messages to append to the conversation: the assistant's message,
+        unchanged, then the error for the model.
 
-        If the structured answer came as a tool call, the messages include a result for this call. Every other call gets
-        its own result if the tools were bound with ``output=``; otherwise, its result says that it was not run.
+        If the structured answer came as a tool call, the messages include a result for this call.
+        Every other call gets its own result if the tools were bound with ``output=``; otherwise,
+        its result says that it was not run.
         """
         if self.results is not None:
             return self.results.turn
@@ -154,8 +160,8 @@ class Answer(Generic[T]):
     def feedback(self) -> list[Any]:
         """A list with the user message that says what to correct.
 
-        The list is empty if the answer is valid, or if the answer came as a call: the call's result then says what to
-        correct.
+        The list is empty if the answer is valid, or if the answer came as a call: the call's result
+        then says what to correct.
         """
         if self.error is None or self.call is not None or self.provider.histories is None:
             return []
@@ -185,7 +191,9 @@ class Answer(Generic[T]):
 
 _NO_HANDLERS = Handlers({})
 _RECEIVED = "received"
-"""The result of a call whose arguments are a valid answer; it exists because providers reject calls without results."""
+"""The result of a call whose arguments are a valid answer; it exists because
+providers reject calls without results.
+"""
 
 
 def wire_calls(reading: "Read") -> list[WireCall]:
@@ -207,31 +215,38 @@ class Kept(NamedTuple):
 
 
 class StoredAnswer(NamedTuple):
-    """The answer of a restored turn, until somebody asks for it; ``find`` returns the target of its output."""
+    """The answer of a restored turn, until somebody asks for it; ``find``
+    returns the target of its output.
+    """
 
     state: AnswerState
     find: Callable[[OutputRef], Any]
 
 
 Entry: TypeAlias = tuple[Any, ...]
-"""A validated call: its position, the call, its handler, its arguments, and their coercions; see ``Ready``."""
+"""A validated call: its position, the call, its handler, its arguments, and
+their coercions; see ``Ready``.
+"""
 
 
 class Controls:
     """The calls of one plan and their states; only ``_plan/state.py`` changes a state.
 
-    ``entries`` holds the validated calls, and ``states`` their states, both by position; ``in_state`` maps each state
-    to the positions of its calls. ``approvals`` holds the positions of approved calls. ``unasked`` holds the positions
-    of pending calls whose approval rule needs the injected values: a run has these values, and evaluates the rule.
-    ``as_written`` holds the edited calls as the model wrote them.
+    ``entries`` holds the validated calls, and ``states`` their states, both by position;
+    ``in_state`` maps each state to the positions of its calls. ``approvals`` holds the positions of
+    approved calls. ``unasked`` holds the positions of pending calls whose approval rule needs the
+    injected values: a run has these values, and evaluates the rule. ``as_written`` holds the edited
+    calls as the model wrote them.
 
-    ``again`` holds the positions of the calls that a person decided to run although they may have run before.
-    ``is_stale`` says that the turn was in a store that is not signed, so its calls may have run since.
+    ``again`` holds the positions of the calls that a person decided to run although they may have
+    run before. ``is_stale`` says that the turn was in a store that is not signed, so its calls may
+    have run since.
 
-    ``runs`` counts the current runs. ``observer`` is called when the plan is over, and once before that if all
-    remaining calls wait; ``was_told`` records whether an observer was called. ``scope`` is the ledger scope of an
-    earlier run, if any. ``unnamed`` is the scope for calls to which the provider gave no id. ``places`` maps the id of
-    a call, and the ``id()`` of its object, to positions; it is filled when a caller first names a call.
+    ``runs`` counts the current runs. ``observer`` is called when the plan is over, and once before
+    that if all remaining calls wait; ``was_told`` records whether an observer was called. ``scope``
+    is the ledger scope of an earlier run, if any. ``unnamed`` is the scope for calls to which the
+    provider gave no id. ``places`` maps the id of a call, and the ``id()`` of its object, to
+    positions; it is filled when a caller first names a call.
     """
 
     __slots__ = (
@@ -271,12 +286,14 @@ class Controls:
 
     @property
     def pending(self) -> list[int]:
-        """The positions, in call order, of the calls that wait for approval here, or that a token holds."""
+        """The positions, in call order, of the calls that wait for
+        approval here, or that a token holds.
+        """
         return sorted({*self.in_state.get("pending", ()), *self.in_state.get("given away", ())})
 
     def __getstate__(self) -> dict[int, str]:
-        # Entries hold functions, so they are not pickled. Another process needs only two facts about each call: whether
-        # the call waits for approval, and whether it has begun.
+        # Entries hold functions, so they are not pickled. Another process needs only two facts
+        # about each call: whether the call waits for approval, and whether it has begun.
         return {
             position: _PICKLED[state]
             for position, state in self.states.items()
@@ -318,12 +335,13 @@ def _unchecked(call: Call) -> Iterator[ResponseWarning]:
 
 
 class Results(Sequence[Result]):
-    """The results of every call in one response, in call order; falsy if the response called no tool.
+    """The results of every call in one response, in call order; falsy
+    if the response called no tool.
 
-    At any time, each call has a result. Before a call has run, its result is an error with the code ``not_run``, or
-    ``pending`` if the call waits for approval. If a call began but did not finish, the code is ``cancelled``.
-    ``finish`` says why the response ended, in words that are the same for all providers; ``finish_raw`` is the
-    provider's own word.
+    At any time, each call has a result. Before a call has run, its result is an error with the code
+    ``not_run``, or ``pending`` if the call waits for approval. If a call began but did not finish,
+    the code is ``cancelled``. ``finish`` says why the response ended, in words that are the same
+    for all providers; ``finish_raw`` is the provider's own word.
 
     ``calls`` holds the calls. Pickled results keep the answers that existed when they were pickled.
     """
@@ -438,7 +456,8 @@ class Results(Sequence[Result]):
             )
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        # Waiting entries hold functions; their positions are enough to tell which calls were not run.
+        # Waiting entries hold functions; their positions are enough to tell which calls were not
+        # run.
         slots = {
             name: getattr(self, name)
             for name in self.__slots__
@@ -459,7 +478,9 @@ class Results(Sequence[Result]):
         return f"Results([{', '.join([*shown, *more])}])"
 
     def __str__(self) -> str:
-        """Return the first 20 calls, each with its coercions and its answer, and the number of further calls."""
+        """Return the first 20 calls, each with its coercions and its answer,
+        and the number of further calls.
+        """
         return lines_as_text(lines_of(self)) or f"no calls ({self.finish})"
 
     def _repr_html_(self) -> str:
@@ -502,7 +523,8 @@ class Results(Sequence[Result]):
 
     @property
     def messages(self) -> list[Any]:
-        """The provider's messages that answer the calls, without the assistant's message; empty if there are no calls.
+        """The provider's messages that answer the calls, without the assistant's
+        message; empty if there are no calls.
 
         Raises:
             UsageError: A call waits for approval.
@@ -517,11 +539,12 @@ class Results(Sequence[Result]):
 
     @property
     def output(self) -> Answer[Any] | None:
-        """The ``Answer``, valid or not; ``None`` without ``output=``, or if the model only called tools.
+        """The ``Answer``, valid or not; ``None`` without ``output=``, or
+        if the model only called tools.
 
         Raises:
-            UsageError: The turn was restored, and this process does not know its output, or cannot restore the answer
-                exactly. Everything else of the turn can be used.
+            UsageError: The turn was restored, and this process does not know its output, or cannot
+                restore the answer exactly. Everything else of the turn can be used.
         """
         held: Any = getattr(self, "_answer", None)
         if not isinstance(held, StoredAnswer):
@@ -542,7 +565,9 @@ class Results(Sequence[Result]):
 
     @property
     def usage(self) -> Usage | None:
-        """The tokens of the response, in the same words for all providers; ``None`` if the response has no counts."""
+        """The tokens of the response, in the same words for all providers; ``None``
+        if the response has no counts.
+        """
         if isinstance(kept := getattr(self, "_response", None), Kept):
             return kept.usage
         response = response_of_results(self)
@@ -555,7 +580,9 @@ class Results(Sequence[Result]):
 
     @property
     def losses(self) -> list[Loss]:
-        """The parts of results that the provider's messages cannot hold; the text names each part instead."""
+        """The parts of results that the provider's messages cannot hold;
+        the text names each part instead.
+        """
         losses = []
         for result in self:
             for part in result.parts:
@@ -571,7 +598,8 @@ class Results(Sequence[Result]):
 
     @property
     def turn(self) -> list[Any]:
-        """The messages to append to the conversation: the assistant's message as received, then ``messages``.
+        """The messages to append to the conversation: the assistant's message
+        as received, then ``messages``.
 
         If the answer is invalid, a user message follows that tells the model what to correct.
 
@@ -584,7 +612,9 @@ class Results(Sequence[Result]):
 
 
 def may_hold_secret(results: Results, call: Call) -> bool:
-    """Whether a call may hold a secret; a call of an unknown tool may be meant for any that takes one."""
+    """Whether a call may hold a secret; a call of an unknown tool may
+    be meant for any that takes one.
+    """
     if call.reader is not None:
         return call.reader.has_secrets
     return call.name is None and getattr(results, "_unknown_is_secret", False)
@@ -627,7 +657,9 @@ def _restored_answer(results: Results, held: StoredAnswer) -> Answer[Any]:
 
 
 def ready_at(waiting: Sequence[Entry], position: int) -> Entry | None:
-    """Return the waiting call at a position, or ``None``, by binary search; ``waiting`` is in call order."""
+    """Return the waiting call at a position, or ``None``, by binary
+    search; ``waiting`` is in call order.
+    """
     index = bisect_left(waiting, position, key=itemgetter(0))
     if index < len(waiting) and waiting[index][0] == position:
         return waiting[index]
@@ -662,7 +694,9 @@ def _outcome(result: Result) -> str:
 
 
 keep_response: Callable[[Results, Any], None] = vars(Results)["_response"].__set__
-"""Keeps the response beside its results, so ``usage`` and ``warnings`` can be read when somebody asks."""
+"""Keeps the response beside its results, so ``usage`` and ``warnings``
+can be read when somebody asks.
+"""
 
 
 answers_of: Callable[[Results], list[Result | None]] = attrgetter("_answers")
@@ -674,12 +708,16 @@ controls_of: Callable[[Results], Controls | None] = attrgetter("_controls")
 
 
 def answer_target_of(results: Any) -> Any:
-    """Return the target that read the answer; ``None`` if the response holds no answer, or could not be read."""
+    """Return the target that read the answer; ``None`` if the response holds
+    no answer, or could not be read.
+    """
     return getattr(results, "_answered_by", None)
 
 
 def response_of_results(results: Results) -> Any:
-    """Return the response as it came, or what a stream made of it; ``None`` for results without one."""
+    """Return the response as it came, or what a stream made of it;
+    ``None`` for results without one.
+    """
     kept = getattr(results, "_response", None)
     if isinstance(kept, Kept):
         return None
@@ -702,7 +740,9 @@ def ending_of_results(results: Results) -> Ending:
 
 
 def ending_with_finish(ending: Ending, finish: Finish | None, finish_raw: Any) -> Ending:
-    """Return an ending whose error is the finish reason, if that alone says that the response failed."""
+    """Return an ending whose error is the finish reason, if that alone
+    says that the response failed.
+    """
     if finish == "error" and ending.error is None and not ending.warnings:
         return ending._replace(error=f"the provider ended the response with {finish_raw}")
     return ending
@@ -735,7 +775,9 @@ def _has_no_end(results: Results) -> bool:
 
 
 def urgent_warnings(results: Results, ending: Ending) -> tuple[ResponseWarning, ...]:
-    """Return the warnings of a response that a program must not miss, and which are therefore logged."""
+    """Return the warnings of a response that a program must not miss,
+    and which are therefore logged.
+    """
     find_left_calls, found = results.provider.response.left_calls, ending.warnings
     if find_left_calls is not None and results._assistant:
         found = (*find_left_calls(results._assistant[-1], results.provider.name), *found)

@@ -1,4 +1,6 @@
-"""Defines ``RunOptions``: the keyword arguments that ``dispatch`` and its variants pass to ``Plan.run``."""
+"""Defines ``RunOptions``: the keyword arguments that ``dispatch`` and its
+variants pass to ``Plan.run``.
+"""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeAlias, TypedDict
@@ -15,9 +17,12 @@ class RunOptions(TypedDict, total=False):
 
     - ``inject``: The values of injected parameters, by name.
     - ``limit``: How many calls run at once, if they run concurrently.
-    - ``on_progress``: Called with each ``Progress`` that a tool reports through its ``CallContext``.
-    - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run, so no call runs twice.
-    - ``scope``: A name within which the ids of calls are unique, for example a conversation and a turn.
+    - ``on_progress``: Called with each ``Progress`` that a tool reports through its
+      ``CallContext``.
+    - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run, so no call
+      runs twice.
+    - ``scope``: A name within which the ids of calls are unique, for example a conversation and a
+      turn.
     """
 
     inject: Mapping[str, Any]
@@ -30,8 +35,8 @@ class RunOptions(TypedDict, total=False):
 class ResumeOptions(TypedDict, total=False):
     """The keywords of ``resume`` and ``aresume`` that control how calls run; as in ``RunOptions``.
 
-    ``context`` is what validators of arguments read as ``info.context``. ``output`` is the type of the turn's answer, if
-    this process has not bound it.
+    ``context`` is what validators of arguments read as ``info.context``. ``output`` is the type of
+    the turn's answer, if this process has not bound it.
     """
 
     inject: Mapping[str, Any]

@@ -1,12 +1,13 @@
-"""Runs claimed calls and records their results: one after another in this thread, or concurrently in an event loop.
+"""Runs claimed calls and records their results: one after another in this thread, or
+concurrently in an event loop.
 
-Both drivers run a call that writes or destroys alone: after all earlier calls, and before all later calls.
-``run_calls`` calls plain tools in this thread, in call order. At the end, it runs the tools that need an event loop, in
-a new loop.
+Both drivers run a call that writes or destroys alone: after all earlier calls, and before all later
+calls. ``run_calls`` calls plain tools in this thread, in call order. At the end, it runs the tools
+that need an event loop, in a new loop.
 
-For speed, the functions that run calls take their arguments by position. If a plan has no controls, they also record
-its results directly, without calling another function. One more function call per step would cost a twentieth of a
-scalar dispatch.
+For speed, the functions that run calls take their arguments by position. If a plan has no controls,
+they also record its results directly, without calling another function. One more function call per
+step would cost a twentieth of a scalar dispatch.
 """
 
 import functools
@@ -136,7 +137,9 @@ def _run_last(
     limit: int | None,
     on_progress: OnProgress | None,
 ) -> None:
-    """Run async tools and tools under hooks: in one loop or, if a hook cannot be awaited, one after another."""
+    """Run async tools and tools under hooks: in one loop or, if a hook cannot
+    be awaited, one after another.
+    """
     from toolshape._function.calling import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
     if not all(is_loop_hook(hook) for hook in ready[0][2].hooks):
@@ -165,7 +168,8 @@ async def arun_unshared(
     """Run all calls of a plan that no other task uses, in the running loop.
 
     Raises:
-        UsageError: No event loop of asyncio is running, or a call cannot run with these options. No call was run.
+        UsageError: No event loop of asyncio is running, or a call cannot run with these options. No
+            call was run.
     """
     loop_check()()
     waiting_entries = results._waiting
@@ -214,10 +218,11 @@ def _start_task(
     inject: Mapping[str, Any],
     on_progress: OnProgress | None,
 ) -> "asyncio.Task[None] | None":
-    """Start the task of a single call, which runs up to its first wait; return the task, or ``None`` if it is done.
+    """Start the task of a single call, which runs up to its first wait; return the
+    task, or ``None`` if it is done.
 
-    The task gives the call its own copy of the caller's context variables, and a tool that cancels its task cancels
-    only itself. A tool that never waits costs no iteration of the loop.
+    The task gives the call its own copy of the caller's context variables, and a tool that cancels
+    its task cancels only itself. A tool that never waits costs no iteration of the loop.
     """
     task = _task_starter()(_answer(results, controls, entry, inject, None, on_progress))
     if not task.done():
@@ -243,10 +248,13 @@ async def _finish(task: "asyncio.Task[None]") -> None:
 async def run_in_this_task(
     results: Results, inject: Mapping[str, Any], on_progress: OnProgress | None
 ) -> Results:
-    """Run a single-call plan in the current task, saving one loop iteration. The caller must own the task.
+    """Run a single-call plan in the current task, saving one loop iteration.
+
+    The caller must own the task.
 
     Raises:
-        CancelledError: The tool or a caller cancelled the task. ``results`` still has a result for each call.
+        CancelledError: The tool or a caller cancelled the task. ``results`` still has a result for
+            each call.
     """
     controls = results._controls
     if controls is None:
@@ -384,7 +392,9 @@ def loop_check() -> "Callable[[], None]":
 
 @functools.cache
 def _task_starter() -> "Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]":
-    """Return ``aio.start_task``, cached, because an import would cost a thirtieth of dispatching an async call."""
+    """Return ``aio.start_task``, cached, because an import would cost a
+    thirtieth of dispatching an async call.
+    """
     from toolshape._function.calling.aio import start_task  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
     return start_task

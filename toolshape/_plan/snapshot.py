@@ -1,4 +1,6 @@
-"""Makes the record of a turn from its results: one copy of one moment, while other threads may run calls."""
+"""Makes the record of a turn from its results: one copy of one moment,
+while other threads may run calls.
+"""
 
 import hashlib
 from collections.abc import Mapping
@@ -40,8 +42,8 @@ def snapshot(results: Results, decided: Mapping[int, State] | None = None) -> Pl
 
     Args:
         results: The results of the turn.
-        decided: The states that count instead, by position. ``None`` leaves out what was decided: each call is then as
-            the model wrote it.
+        decided: The states that count instead, by position. ``None`` leaves out what was decided:
+            each call is then as the model wrote it.
     """
     now, controls = state.moment(results), results._controls
     kept = kept_of_results(results)
@@ -149,7 +151,9 @@ class _Arguments(NamedTuple):
 
 
 def _arguments(call: Call, target: Any, entry: Entry | None) -> _Arguments:
-    """Return the arguments in a form that validates to exactly what the function gets: as received, or as validated."""
+    """Return the arguments in a form that validates to exactly what the function
+    gets: as received, or as validated.
+    """
     if not isinstance(target, Handler):
         if target is None:
             received = None

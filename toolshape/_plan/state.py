@@ -1,26 +1,28 @@
 """Defines the states of the calls in a plan, and the table of transitions between these states.
 
-No call is claimed twice, an answer never changes, and a pending call is never dropped. Other modules change a state
-only through this module. They name an event; the table says whether the event is allowed, and which state follows. An
-event that the table does not allow is a bug in toolshape, and raises ``AssertionError``.
+No call is claimed twice, an answer never changes, and a pending call is never dropped. Other
+modules change a state only through this module. They name an event; the table says whether the
+event is allowed, and which state follows. An event that the table does not allow is a bug in
+toolshape, and raises ``AssertionError``.
 
-=========== =====================================================================================================
-refused     The arguments are invalid, there is no such tool, or the call holds the structured answer. The call got
+===========
+=====================================================================================================
+refused     The arguments are invalid, there is no such tool, or the call holds the structured
+answer. The call got
             its result when the plan was made.
-ready       The call may run, and no run has claimed it.
-pending     The call needs approval first.
-approved    The call is approved, and may run like a ``ready`` call.
-given away  A token holds the call: only a plan that is resumed with this token runs it.
-claimed     A run has claimed the call and has not begun it. If the run is interrupted, the call may be claimed again.
-asking      A run asks the ledger whether the call has run before.
-running     The tool, or a hook around it, was called.
-denied      The call was denied; answered.
-answered    The call has its result.
-unknown     The ledger knows that the call was begun, but not how it ended; the answer says so.
-cancelled   The run was interrupted while the tool ran: nobody runs the call any more, and it does not run again.
-elsewhere   The call had begun when the turn was stored: somebody may still run it. A ledger answers such calls; without
+ready       The call may run, and no run has claimed it. pending     The call needs approval first.
+approved    The call is approved, and may run like a ``ready`` call. given away  A token holds the
+call: only a plan that is resumed with this token runs it. claimed     A run has claimed the call
+and has not begun it. If the run is interrupted, the call may be claimed again. asking      A run
+asks the ledger whether the call has run before. running     The tool, or a hook around it, was
+called. denied      The call was denied; answered. answered    The call has its result. unknown
+The ledger knows that the call was begun, but not how it ended; the answer says so. cancelled   The
+run was interrupted while the tool ran: nobody runs the call any more, and it does not run again.
+elsewhere   The call had begun when the turn was stored: somebody may still run it. A ledger answers
+such calls; without
             one, a person decides.
-=========== =====================================================================================================
+===========
+=====================================================================================================
 
 Most plans are made by ``dispatch``, run once by the thread that made them, and need no controls.
 Such a plan has no ``Controls``: its calls are ready as long as ``results._waiting`` holds them, and
@@ -128,7 +130,9 @@ def _add_entry(controls: Controls, entry: Entry, state: State) -> None:
 
 
 def state_of(results: Results, position: int) -> State:
-    """Return the state of a call; without controls, a claimed call is ``running`` until it is answered."""
+    """Return the state of a call; without controls, a claimed call is
+    ``running`` until it is answered.
+    """
     controls: Controls | None = results._controls
     if controls is not None and position in controls.states:
         state: State = controls.states[position]
@@ -141,7 +145,8 @@ def state_of(results: Results, position: int) -> State:
 
 
 def move(controls: Controls, position: int, event: Event) -> State:
-    """Apply an event to a call, and return its new state; the caller must hold the lock of the controls.
+    """Apply an event to a call, and return its new state; the caller must
+    hold the lock of the controls.
 
     Raises:
         AssertionError: The table has no such transition.
@@ -173,7 +178,9 @@ def denied_positions(results: Results) -> list[int]:
 
 
 class Moment(NamedTuple):
-    """The calls of a plan at one moment, each with its answer, its state, its entry, and as the model wrote it."""
+    """The calls of a plan at one moment, each with its answer, its state, its
+    entry, and as the model wrote it.
+    """
 
     calls: Sequence[Call]
     answers: Sequence[Result | None]
@@ -185,8 +192,8 @@ class Moment(NamedTuple):
 def moment(results: Results) -> Moment:
     """Return a copy of one moment, while other threads may run calls.
 
-    A plan without controls has no lock: a call that is claimed leaves ``waiting`` before its answer arrives, so
-    ``waiting`` is copied before the answers.
+    A plan without controls has no lock: a call that is claimed leaves ``waiting`` before its answer
+    arrives, so ``waiting`` is copied before the answers.
     """
     with _BECOMING:  # meanwhile the plan gets no controls
         controls: Controls | None = results._controls
@@ -215,14 +222,17 @@ def moment(results: Results) -> Moment:
 
 
 def is_harmless(entry: Entry) -> bool:
-    """Whether a call may run again without a decision: it only reads, or has the same effect however often it runs."""
+    """Whether a call may run again without a decision: it only reads, or has the
+    same effect however often it runs.
+    """
     return not entry[2].effects.isdisjoint(("read", "idempotent"))
 
 
 def run_without_ledger(
     results: Results, wanted: AbstractSet[int] | None, scope: str | None
 ) -> None:
-    """Check that a plan can run without a ledger, and release what may run again: no write is repeated undecided.
+    """Check that a plan can run without a ledger, and release what may run again:
+    no write is repeated undecided.
 
     Args:
         results: The results of the plan.
@@ -269,7 +279,8 @@ def settle_elsewhere(
 ) -> None:
     """Settle the calls that had begun elsewhere and that the ledger did not answer.
 
-    A harmless call is ready again; any other is answered by ``unknown``. Calls that a run does not name stay.
+    A harmless call is ready again; any other is answered by ``unknown``. Calls that a run does not
+    name stay.
     """
     controls = results._controls
     if controls is None:
@@ -350,8 +361,8 @@ def give_back(results: Results, entries: Iterable[Entry]) -> None:
 def open_run(results: Results, claimed: Sequence[Entry]) -> Generator[None]:
     """Count a run of claimed calls as open, and settle its unanswered calls at the end.
 
-    A call that has not begun may be claimed again; a call that has begun is cancelled. The plan cannot be paused while
-    a run is open. The last run to end notifies the plan's observer.
+    A call that has not begun may be claimed again; a call that has begun is cancelled. The plan
+    cannot be paused while a run is open. The last run to end notifies the plan's observer.
     """
     controls: Controls | None = results._controls
     if controls is None:
@@ -380,7 +391,8 @@ def open_run(results: Results, claimed: Sequence[Entry]) -> Generator[None]:
 
 
 def notify_observer(results: Results) -> None:
-    """Notify the plan's observer when the plan is over or, once before that, when all remaining calls wait.
+    """Notify the plan's observer when the plan is over or, once before that,
+    when all remaining calls wait.
 
     The observer receives the results, and whether it was notified about the plan before.
     """
@@ -407,14 +419,17 @@ def observe(
     Args:
         results: The results of the plan.
         observer: Receives the results, and whether an observer was notified about the plan before.
-        was_told: Whether an observer was notified about the plan before, as for a plan that is resumed.
+        was_told: Whether an observer was notified about the plan before, as for a plan that is
+            resumed.
     """
     controls = controls_of(results)
     controls.observer, controls.was_told = observer, was_told
 
 
 def begin(controls: Controls, position: int, *, asks: bool = False) -> None:
-    """Record that a claimed call begins: its tool or hook is called next or, if ``asks``, the ledger is asked."""
+    """Record that a claimed call begins: its tool or hook is called next or, if
+    ``asks``, the ledger is asked.
+    """
     with controls.lock:
         if (
             position in controls.states
@@ -425,8 +440,8 @@ def begin(controls: Controls, position: int, *, asks: bool = False) -> None:
 def answer(results: Results, position: int, result: Result) -> None:
     """Record the result of a call.
 
-    If the ledger could not be asked, the call gets no result: it has not run, and may be claimed again. A call whose
-    result was recorded when its run was broken off keeps it.
+    If the ledger could not be asked, the call gets no result: it has not run, and may be claimed
+    again. A call whose result was recorded when its run was broken off keeps it.
     """
     controls: Controls | None = results._controls
     if (
@@ -452,7 +467,9 @@ def record(results: Results, position: int, result: Result) -> None:
 
 
 def hold(results: Results, entries: Iterable[Entry]) -> None:
-    """Mark ready calls as pending, because they need approval or because ``run`` must ask their approval rule."""
+    """Mark ready calls as pending, because they need approval or because
+    ``run`` must ask their approval rule.
+    """
     controls = controls_of(results)
     with controls.lock:
         for entry in entries:
@@ -471,7 +488,9 @@ def unasked_entries(results: Results) -> list[Entry]:
 
 
 def record_rule_decision(results: Results, entry: Entry, *, must_wait: bool) -> None:
-    """Record the decision of a pending call's approval rule, unless the call was decided on in the meantime."""
+    """Record the decision of a pending call's approval rule, unless the call
+    was decided on in the meantime.
+    """
     controls = controls_of(results)
     with controls.lock:
         if controls.entries[entry[0]] is entry and controls.states[entry[0]] == "pending":
@@ -481,7 +500,9 @@ def record_rule_decision(results: Results, entry: Entry, *, must_wait: bool) -> 
 
 
 def approve(results: Results, entries: Sequence[Entry], *, again: bool) -> list[Entry]:
-    """Approve calls. If any was claimed, answered or edited meanwhile, approve no call, and return the conflicts.
+    """Approve calls.
+
+    If any was claimed, answered or edited meanwhile, approve no call, and return the conflicts.
 
     ``again`` says that the calls run even if they may have run before.
     """
@@ -508,7 +529,9 @@ def deny(results: Results, denied: Iterable[tuple[Entry, Result]]) -> None:
 
 
 def answer_known(results: Results, entry: Entry, result: Result) -> None:
-    """Answer a call that the ledger already knows, unless it was claimed, answered or edited meanwhile."""
+    """Answer a call that the ledger already knows, unless it was
+    claimed, answered or edited meanwhile.
+    """
     controls = controls_of(results)
     is_unknown = result.error is not None and result.error.code == "unknown_outcome"
     with controls.lock:
@@ -518,7 +541,8 @@ def answer_known(results: Results, entry: Entry, result: Result) -> None:
 
 
 def replace(results: Results, old: Entry, new: Entry, *, must_wait: bool) -> bool:
-    """Replace a call with its edited form; return ``False`` if the call was claimed, answered or edited meanwhile.
+    """Replace a call with its edited form; return ``False`` if the call was
+    claimed, answered or edited meanwhile.
 
     The call as the model wrote it is kept, because a ledger knows the call in this form.
     """
@@ -559,8 +583,8 @@ def give_away(results: Results) -> tuple[dict[int, State], str]:
     """Mark all calls that have not begun as given away to a token.
 
     Returns:
-        The previous states of these calls, by position, and an empty string. If no call could be given away, an empty
-        dict, and the reason.
+        The previous states of these calls, by position, and an empty string. If no call could be
+        given away, an empty dict, and the reason.
     """
     controls = controls_of(results)
     with controls.lock:

@@ -1,4 +1,6 @@
-"""Runs one coroutine body either synchronously or in the event loop (blocking work goes to threads)."""
+"""Runs one coroutine body either synchronously or in the event loop
+(blocking work goes to threads).
+"""
 
 import time
 from collections.abc import Awaitable, Callable, Coroutine
@@ -64,7 +66,9 @@ IN_LOOP: Steps = _InLoop()
 
 
 def run_here(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine body to its end and return its result; the body must wait only through ``HERE``, which blocks."""
+    """Run a coroutine body to its end and return its result; the body must wait only
+    through ``HERE``, which blocks.
+    """
     try:
         work.send(None)
     except StopIteration as stop_iteration:

@@ -23,7 +23,8 @@ _ERROR = ("code", "tool", "text", "names", "retryable", "reference")
 
 
 def store_result(result: Result, output: ResultForm | None) -> JsonObject:
-    """Convert the outcome of a call to JSON: the text for the model, and the value if JSON can express it.
+    """Convert the outcome of a call to JSON: the text for the model, and
+    the value if JSON can express it.
 
     Args:
         result: The result.

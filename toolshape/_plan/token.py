@@ -52,7 +52,8 @@ def open_token(token: Any, key: bytes, audience: str, now: float) -> JsonObject:
     """Verify a token's signature, audience and time, and return its content.
 
     Raises:
-        TokenError: The token is malformed, changed, for another audience or key, expired, or not valid yet.
+        TokenError: The token is malformed, changed, for another audience or key, expired, or not
+            valid yet.
     """
     content = _parse_canonical(
         token.decode(errors="replace") if isinstance(token, (bytes, bytearray)) else token
@@ -80,7 +81,9 @@ def open_token(token: Any, key: bytes, audience: str, now: float) -> JsonObject:
 
 
 def _parse_canonical(text: Any) -> JsonObject | None:
-    """Parse a token, or return ``None`` if it is not canonical JSON: each key once, sorted, without whitespace."""
+    """Parse a token, or return ``None`` if it is not canonical JSON: each key
+    once, sorted, without whitespace.
+    """
     try:
         content: Any = json.loads(text)
         return content if isinstance(content, dict) and canonical_json(content) == text else None

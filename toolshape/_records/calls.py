@@ -1,4 +1,6 @@
-"""Defines records for tools and calls, such as ``Spec`` (a tool), ``Call`` and ``Loss`` (a change in a schema)."""
+"""Defines records for tools and calls, such as ``Spec`` (a tool), ``Call`` and
+``Loss`` (a change in a schema).
+"""
 
 import json
 import re
@@ -16,7 +18,10 @@ ChoiceMode: TypeAlias = Literal["auto", "none", "required"]
 Finish: TypeAlias = Literal[
     "tool_calls", "stop", "length", "refusal", "error", "continue", "app", "other"
 ]
-"""Why a response ended. ``"continue"``: the model's turn is not over. ``"app"``: it waits for the app, not for a tool."""
+"""Why a response ended. ``"continue"``: the model's turn is not over.
+
+``"app"``: it waits for the app, not for a tool.
+"""
 EARLY: frozenset[Finish] = frozenset({"length", "refusal", "error"})
 """The finish reasons after which the last call of a response may have been cut off."""
 Effect: TypeAlias = Literal[
@@ -25,17 +30,21 @@ Effect: TypeAlias = Literal[
 DefaultEffect: TypeAlias = Literal["write"] | None
 """How to treat tools that declare neither ``read`` nor ``write`` nor ``destructive``."""
 Strictness: TypeAlias = bool | Literal["auto"]
-"""Whether a provider constrains arguments to the schema; ``"auto"`` means only if the schema changes harmlessly."""
+"""Whether a provider constrains arguments to the schema; ``"auto"`` means only if
+the schema changes harmlessly.
+"""
 
 new_record = tuple.__new__
-"""Makes a NamedTuple from a tuple of all its fields; takes half as long as the constructor, which is Python code."""
+"""Makes a NamedTuple from a tuple of all its fields; takes half as long as the
+constructor, which is Python code.
+"""
 
 
 class Verbatim(NamedTuple):
     """A definition that was written for one provider and is sent unchanged.
 
-    ``form`` names the provider whose entries have this form. An export checks ``name``, ``schema`` and ``is_strict``
-    against the rules of the provider.
+    ``form`` names the provider whose entries have this form. An export checks ``name``, ``schema``
+    and ``is_strict`` against the rules of the provider.
     """
 
     form: str
@@ -46,7 +55,9 @@ class Verbatim(NamedTuple):
 
 
 class Namespace(NamedTuple):
-    """A named group of deferred tools, for providers that have groups; the model reads the group's description."""
+    """A named group of deferred tools, for providers that have groups; the model
+    reads the group's description.
+    """
 
     name: str
     description: str = ""
@@ -63,7 +74,8 @@ class Namespace(NamedTuple):
 
 
 class Grammar(NamedTuple):
-    """The texts that a tool of free text takes: a Lark grammar with the rule ``start``, or a regular expression.
+    """The texts that a tool of free text takes: a Lark grammar with the rule
+    ``start``, or a regular expression.
 
     The expression has the syntax of Rust's ``regex`` and describes the whole text.
     """
@@ -81,8 +93,8 @@ class Grammar(NamedTuple):
 PLAIN_TEXT = "x-toolshape-text"
 """The only key of arguments that a model wrote as plain text instead of a JSON object.
 
-Such arguments are stored, compared and converted like any others, and whoever reads them knows what they are. No
-parameter of a Python function has this name.
+Such arguments are stored, compared and converted like any others, and whoever reads them knows what
+they are. No parameter of a Python function has this name.
 """
 
 
@@ -99,11 +111,12 @@ def plain_text(arguments: Any) -> str | None:
 class Spec(NamedTuple):
     """The canonical record of a tool, from which every provider's entry is made.
 
-    ``parameters`` and ``output`` are JSON Schema 2020-12; ``output`` is ``None`` if the result has no schema.
-    ``examples`` are valid arguments. ``effects`` say what a call changes. ``keys`` maps the name of a provider to
-    additional keys for its entry. ``verbatim`` is an entry that is sent unchanged to providers that accept its form. If
-    ``deferred`` is ``True`` or a group, the tool is loaded only when a model's search finds it. ``is_closed`` says that
-    the objects inside the arguments have no further fields, although their schemas do not say so. ``free_text`` says that
+    ``parameters`` and ``output`` are JSON Schema 2020-12; ``output`` is ``None`` if the result has
+    no schema. ``examples`` are valid arguments. ``effects`` say what a call changes. ``keys`` maps
+    the name of a provider to additional keys for its entry. ``verbatim`` is an entry that is sent
+    unchanged to providers that accept its form. If ``deferred`` is ``True`` or a group, the tool is
+    loaded only when a model's search finds it. ``is_closed`` says that the objects inside the
+    arguments have no further fields, although their schemas do not say so. ``free_text`` says that
     the only argument may be written as plain text; a grammar describes the texts.
     """
 
@@ -122,7 +135,8 @@ class Spec(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """A difference at ``path`` between the canonical schema and the schema that is sent to a provider.
+    """A difference at ``path`` between the canonical schema and the
+    schema that is sent to a provider.
 
     ``kind`` says what the difference means:
 
@@ -132,7 +146,8 @@ class Loss(NamedTuple):
     - ``widened``: The sent schema accepts more values.
     - ``narrowed``: The sent schema accepts fewer values.
 
-    ``ambiguous`` is ``True`` if canonical arguments cannot always be distinguished from arguments in the sent form.
+    ``ambiguous`` is ``True`` if canonical arguments cannot always be distinguished from arguments
+    in the sent form.
     """
 
     path: str
@@ -143,7 +158,9 @@ class Loss(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """Something to review in a tool that works; ``path`` is a parameter, or ``""`` for the whole tool."""
+    """Something to review in a tool that works; ``path`` is a
+    parameter, or ``""`` for the whole tool.
+    """
 
     path: str
     rule: Literal[
@@ -185,7 +202,9 @@ class WireCall(NamedTuple):
 
 
 class ArgumentsReader(Protocol):
-    """Reads the arguments of one tool's calls, or the answer in a call, in the form that the provider was sent."""
+    """Reads the arguments of one tool's calls, or the answer in a call, in the
+    form that the provider was sent.
+    """
 
     @property
     def is_answer(self) -> bool:
@@ -194,7 +213,9 @@ class ArgumentsReader(Protocol):
 
     @property
     def back(self) -> Callable[[Any], Any] | None:
-        """Maps arguments from the form that was sent to canonical form; ``None`` if both forms are equal."""
+        """Maps arguments from the form that was sent to canonical form;
+        ``None`` if both forms are equal.
+        """
 
     @property
     def takes_text(self) -> bool:
@@ -212,7 +233,9 @@ class ArgumentsReader(Protocol):
         raise NotImplementedError
 
     def received(self, arguments: Any) -> JsonObject | None:
-        """Validate and coerce received arguments; return the function's arguments as JSON, or ``None`` if invalid."""
+        """Validate and coerce received arguments; return the function's arguments
+        as JSON, or ``None`` if invalid.
+        """
 
     def unchecked(self, arguments: Any) -> list[tuple[str, str]]:
         """Return the paths of received values that were not checked in full, each with the pattern."""
@@ -222,11 +245,12 @@ class ArgumentsReader(Protocol):
 class Call(NamedTuple):
     """One call that a model made.
 
-    ``name`` is the tool's own name, ``None`` if there is no such tool; ``wire_name`` is the name that the model used.
-    ``arguments_raw`` holds the arguments as received, as text or an object (plain text of a free text tool is an object
-    with one key, which ``arguments`` reads); ``raw`` is the provider's whole call,
-    unchanged. ``id`` is the provider's id; if the provider gave none, the id is derived from the response, and is the
-    same each time that the response is read. ``reader`` reads the arguments; it is ``None`` if there is no such tool.
+    ``name`` is the tool's own name, ``None`` if there is no such tool; ``wire_name`` is the name
+    that the model used. ``arguments_raw`` holds the arguments as received, as text or an object
+    (plain text of a free text tool is an object with one key, which ``arguments`` reads); ``raw``
+    is the provider's whole call, unchanged. ``id`` is the provider's id; if the provider gave none,
+    the id is derived from the response, and is the same each time that the response is read.
+    ``reader`` reads the arguments; it is ``None`` if there is no such tool.
     """
 
     id: str
@@ -242,7 +266,8 @@ class Call(NamedTuple):
         return f"Call({escape_invisible(name)}, {shown_json(self, self.arguments_raw)}, id={shorten(self.id)})"
 
     def __reduce__(self) -> Any:
-        # The reader belongs to one tool at one provider and cannot be pickled: store the values that it reads instead.
+        # The reader belongs to one tool at one provider and cannot be pickled: store the values
+        # that it reads instead.
         if self.reader is None:
             return Call, tuple(self)
         reader = _Read(
@@ -279,7 +304,9 @@ class Call(NamedTuple):
 
 
 class _Read:
-    """The reader of a call that was pickled or copied: returns the arguments that the original reader read."""
+    """The reader of a call that was pickled or copied: returns the arguments
+    that the original reader read.
+    """
 
     __slots__ = ("_holds_answer", "_received", "_takes_secrets", "canonical")
     takes_text = True  # it returns what was read, whatever the form
@@ -321,7 +348,9 @@ class _Read:
 
 
 class Coercion(NamedTuple):
-    """At ``path``, ``rule`` changed ``before`` to ``after``; ``after`` is ``None`` if the rule removed the field."""
+    """At ``path``, ``rule`` changed ``before`` to ``after``; ``after`` is ``None``
+    if the rule removed the field.
+    """
 
     path: str
     rule: str

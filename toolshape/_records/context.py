@@ -1,4 +1,6 @@
-"""Defines ``CallContext``: hooks and tools read the running call from it, and report progress through it."""
+"""Defines ``CallContext``: hooks and tools read the running call from it,
+and report progress through it.
+"""
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -28,7 +30,9 @@ class ToolFacts(Protocol):
 
 
 class Progress(NamedTuple):
-    """The progress of a call, as the tool reports it: ``done`` of ``total`` (``None`` if unknown), in any unit."""
+    """The progress of a call, as the tool reports it: ``done`` of ``total``
+    (``None`` if unknown), in any unit.
+    """
 
     call: Call
     done: float
@@ -37,7 +41,9 @@ class Progress(NamedTuple):
 
 
 class Cancellation:
-    """Tells work that its caller no longer waits; cancelling the outer work also cancels the work inside it."""
+    """Tells work that its caller no longer waits; cancelling the outer work
+    also cancels the work inside it.
+    """
 
     __slots__ = ("_is_cancelled", "_outer")
 
@@ -58,9 +64,9 @@ class Cancellation:
 class CallState:
     """The state that all runs of one call share.
 
-    ``attempts`` counts the runs of the tool. ``on_progress`` receives the tool's progress; ``to_result`` converts a
-    value into a result, as if the tool had returned the value. ``known_as`` is the identity of the call; it is computed
-    at first use.
+    ``attempts`` counts the runs of the tool. ``on_progress`` receives the tool's progress;
+    ``to_result`` converts a value into a result, as if the tool had returned the value.
+    ``known_as`` is the identity of the call; it is computed at first use.
     """
 
     __slots__ = ("attempts", "known_as", "on_progress", "to_result")
@@ -84,12 +90,14 @@ class CallState:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CallContext:
-    """The running call. Each hook receives it, and so does each tool parameter that is annotated with this class.
+    """The running call.
 
-    ``arguments`` are the function's arguments as JSON, without injected values. ``attempt`` counts the runs of the tool
-    for this call, from 1; a hook that runs the call twice makes a second attempt. ``inject`` holds the injected
-    values of the dispatch by name, read-only; a hook can use them to store data per user. The values never appear in a
-    ``repr``, trace or span.
+    Each hook receives it, and so does each tool parameter that is annotated with this class.
+
+    ``arguments`` are the function's arguments as JSON, without injected values. ``attempt`` counts
+    the runs of the tool for this call, from 1; a hook that runs the call twice makes a second
+    attempt. ``inject`` holds the injected values of the dispatch by name, read-only; a hook can use
+    them to store data per user. The values never appear in a ``repr``, trace or span.
     """
 
     call: Call
@@ -105,34 +113,42 @@ class CallContext:
 
     @property
     def call_id(self) -> str:
-        """The call's id: the provider's, or an id derived from the response; ``""`` under ``Tool.call``."""
+        """The call's id: the provider's, or an id derived from the
+        response; ``""`` under ``Tool.call``.
+        """
         return self.call.id
 
     @property
     def idempotency_key(self) -> str:
         """A key for this call, for services that act only once per key; 64 hexadecimal digits.
 
-        The key is the same at every attempt. With a ledger's scope or a provider's id, the key is also the same when
-        the same response is dispatched again. Without either, each dispatch has a new key.
+        The key is the same at every attempt. With a ledger's scope or a provider's id, the key is
+        also the same when the same response is dispatched again. Without either, each dispatch has
+        a new key.
         """
         return self._state.identity(self.call).key
 
     def known_as(self, identity: Identity) -> Identity:
-        """Set the identity that the ledger uses, unless the call already has one; return the call's identity."""
+        """Set the identity that the ledger uses, unless the call already has
+        one; return the call's identity.
+        """
         if self._state.known_as is None:
             self._state.known_as = identity
         return self._state.known_as
 
     @property
     def cancelled(self) -> bool:
-        """Whether the caller no longer waits for the call: the call timed out, or the caller was cancelled.
+        """Whether the caller no longer waits for the call: the call timed
+        out, or the caller was cancelled.
 
-        A synchronous tool cannot be stopped from outside; a long-running tool can check this property and return early.
+        A synchronous tool cannot be stopped from outside; a long-running tool can check this
+        property and return early.
         """
         return self._cancellation.is_cancelled
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        """Report progress to the ``on_progress`` of the dispatch; without ``on_progress``, do nothing.
+        """Report progress to the ``on_progress`` of the dispatch;
+        without ``on_progress``, do nothing.
 
         Args:
             done: How much is done, in any unit; the number should increase.
@@ -157,7 +173,9 @@ class CallContext:
                 logging.getLogger("toolshape").exception("on_progress failed for %r", self.call)
 
     def result(self, value: Any) -> Result:
-        """Return a result of this call with the given value, as if the tool had returned it; for caches and stubs."""
+        """Return a result of this call with the given value, as if the tool had
+        returned it; for caches and stubs.
+        """
         if self._state.to_result is None:
             raise TypeError("Tool.call makes no Result: return the value itself")
         return self._state.to_result(value)
@@ -166,7 +184,9 @@ class CallContext:
 def add_contexts(
     names: Iterable[str], context: CallContext, inject: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Add the context under these names to the injected values, but keep a ``CallContext`` that the caller injected."""
+    """Add the context under these names to the injected values, but keep a
+    ``CallContext`` that the caller injected.
+    """
     caller_contexts = {
         name: value for name, value in inject.items() if isinstance(value, CallContext)
     }

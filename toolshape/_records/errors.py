@@ -79,10 +79,11 @@ _CONTROL = r"[\x00-\x1f\x7f\x85\u2028\u2029]"
 class Problem(NamedTuple):
     """One problem, and where it is.
 
-    ``path`` is the place, in names that the reader knows (``"lines[1].qty"``; ``""`` for the whole). ``rule`` is the
-    machine-readable name of the violated rule. ``expected``, ``got`` and ``hint`` are short phrases that complete
-    "expected ..., got ..." and "did you mean ...". ``message`` is the whole sentence if that form does not fit.
-    ``evidence`` is the dated source of a provider's rule: documentation or an observation.
+    ``path`` is the place, in names that the reader knows (``"lines[1].qty"``; ``""`` for the
+    whole). ``rule`` is the machine-readable name of the violated rule. ``expected``, ``got`` and
+    ``hint`` are short phrases that complete "expected ..., got ..." and "did you mean ...".
+    ``message`` is the whole sentence if that form does not fit. ``evidence`` is the dated source of
+    a provider's rule: documentation or an observation.
     """
 
     path: str
@@ -121,8 +122,9 @@ class ToolshapeError(Exception):
 class DefinitionError(ToolshapeError):
     """A function cannot be a tool, or a type cannot be an output.
 
-    ``tool`` is the name of the tool or output, ``problems`` lists every reason, and ``location`` is ``file:line``. If
-    the error is about several tools, both list all of them, and the path of each problem begins with a tool's name.
+    ``tool`` is the name of the tool or output, ``problems`` lists every reason, and ``location`` is
+    ``file:line``. If the error is about several tools, both list all of them, and the path of each
+    problem begins with a tool's name.
     """
 
     def __init__(
@@ -170,7 +172,10 @@ def join_errors(errors: Sequence[DefinitionError]) -> DefinitionError:
 
 
 class ExportError(ToolshapeError):
-    """Tools cannot be sent to a provider. Each item of ``problems`` has a path and a rule, and says what to do."""
+    """Tools cannot be sent to a provider.
+
+    Each item of ``problems`` has a path and a rule, and says what to do.
+    """
 
     def __init__(self, *, provider: str, tool: str | None, problems: Sequence[Problem]) -> None:
         self.provider = provider
@@ -188,7 +193,10 @@ class ExportError(ToolshapeError):
 
 
 class HistoryError(ToolshapeError):
-    """A conversation cannot be sent to a provider. Each problem has a path, a rule, evidence and a hint."""
+    """A conversation cannot be sent to a provider.
+
+    Each problem has a path, a rule, evidence and a hint.
+    """
 
     def __init__(self, *, provider: str, problems: Sequence[Problem]) -> None:
         self.provider = provider
@@ -238,7 +246,8 @@ class ToolError(Exception):
 
     Args:
         text: The text that the model reads, verbatim.
-        retryable: Whether a different call to the same tool may succeed; copied to ``CallError.retryable``.
+        retryable: Whether a different call to the same tool may succeed; copied to
+            ``CallError.retryable``.
     """
 
     text: str = ""
@@ -256,11 +265,12 @@ class ToolError(Exception):
 class CallError(ToolshapeError):
     """A call was rejected or failed, so it has no value.
 
-    ``code`` is the kind of failure, ``tool`` the name that the model used, and ``problems`` lists the invalid places.
-    ``retryable`` says whether a different call may succeed. ``reference`` is the id under which the cause was logged,
-    ``__cause__`` the original exception. ``arguments`` are the invalid arguments as JSON in the function's own form,
-    coerced as far as possible; ``annotated`` is this JSON with a comment at each fault, if comments were requested.
-    ``str()`` is the text that the model reads: see ``for_model``.
+    ``code`` is the kind of failure, ``tool`` the name that the model used, and ``problems`` lists
+    the invalid places. ``retryable`` says whether a different call may succeed. ``reference`` is
+    the id under which the cause was logged, ``__cause__`` the original exception. ``arguments`` are
+    the invalid arguments as JSON in the function's own form, coerced as far as possible;
+    ``annotated`` is this JSON with a comment at each fault, if comments were requested. ``str()``
+    is the text that the model reads: see ``for_model``.
     """
 
     def __init__(
@@ -312,10 +322,11 @@ class CallError(ToolshapeError):
 class AnswerError(ToolshapeError):
     """A response holds no answer of the requested type.
 
-    ``code`` is the kind of failure, ``output`` the name of the ``Output``, and ``problems`` lists the invalid places.
-    ``retryable`` says whether another answer may be valid. ``text`` is the text of a refusal. ``reference`` is the id
-    under which a crash of a validator was logged, ``__cause__`` the original exception. ``str()`` is the text that the
-    model reads, which asks for the answer again.
+    ``code`` is the kind of failure, ``output`` the name of the ``Output``, and ``problems`` lists
+    the invalid places. ``retryable`` says whether another answer may be valid. ``text`` is the text
+    of a refusal. ``reference`` is the id under which a crash of a validator was logged,
+    ``__cause__`` the original exception. ``str()`` is the text that the model reads, which asks for
+    the answer again.
     """
 
     def __init__(
@@ -378,8 +389,8 @@ def _unpickle_error(
 def for_model(error: CallError) -> str:
     """Return the error as the model reads it: one short line per problem, and no internal details.
 
-    The text never contains the text of an exception, except for a ``ToolError`` raised by the tool and a
-    ``ValueError`` raised by a user validator: both are written for the caller.
+    The text never contains the text of an exception, except for a ``ToolError`` raised by the tool
+    and a ``ValueError`` raised by a user validator: both are written for the caller.
     """
     return (
         _sentence_for_call(error).encode("utf-8", "backslashreplace").decode()
@@ -451,7 +462,9 @@ def _unknown_outcome(error: CallError) -> str:
 
 
 def nearest(word: str, words: Iterable[str], likeness: float = 0.6) -> str | None:
-    """Return the closest word; ``None`` if no word is close enough, or if ``word`` is too long to compare."""
+    """Return the closest word; ``None`` if no word is close enough, or if
+    ``word`` is too long to compare.
+    """
     if len(word) > _LONGEST_WORD:
         return None
     import difflib  # noqa: PLC0415 - only errors need it
@@ -469,7 +482,9 @@ _PIECE = 3
 
 
 def _names_sharing_pieces(word: str, names: tuple[str, ...]) -> list[str]:
-    """Return the names that share the rarest three-letter pieces with a word: comparing all names can take seconds."""
+    """Return the names that share the rarest three-letter pieces with a word:
+    comparing all names can take seconds.
+    """
     by_piece = _index_by_piece(names)
     candidates: dict[str, None] = {}
     for piece in sorted(_pieces(word), key=lambda text: len(by_piece.get(text, ()))):
@@ -488,7 +503,9 @@ def _index_by_piece(names: tuple[str, ...]) -> dict[str, list[str]]:
 
 
 def _pieces(name: str) -> list[str]:
-    """Return the lowercase pieces of a name, with its ends marked, in an order that is the same in every process."""
+    """Return the lowercase pieces of a name, with its ends marked, in an order
+    that is the same in every process.
+    """
     marked = f"  {name[:_LONGEST_WORD].lower()} "
     return list(
         dict.fromkeys(marked[start : start + _PIECE] for start in range(len(marked) - _PIECE + 1))
@@ -504,7 +521,9 @@ def did_you_mean(word: str, words: Iterable[str]) -> str:
 
 
 def preview(value: Any) -> str:
-    """Return short JSON that shows a value from a model; a long value is encoded only as far as it is shown."""
+    """Return short JSON that shows a value from a model; a long value is
+    encoded only as far as it is shown.
+    """
     if isinstance(value, str):
         value = value[: _LONGEST_VALUE_SHOWN + 1]
     text = ""

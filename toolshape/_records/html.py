@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-# Text breaks between words. Names also break after ``_``, ``.`` and similar characters (see ``name``). Text never
-# breaks inside a word: a table that is too wide scrolls instead, and its head and first column stay in view.
+# Text breaks between words. Names also break after ``_``, ``.`` and similar characters (see
+# ``name``). Text never breaks inside a word: a table that is too wide scrolls instead, and its head
+# and first column stay in view.
 _STYLE = """
 :root { color-scheme: light dark; --line: #8886 }
 html { background: Canvas; color: CanvasText }
@@ -63,12 +64,12 @@ def page(
 
     Args:
         title: The title, which is also the heading.
-        body: The markup below the heading and the search field. The search covers elements with the class ``entry``,
-            and hides the table rows whose ``data-entry`` is the id of a hidden entry. Links in tables open the
-            ``details`` elements that they point into.
+        body: The markup below the heading and the search field. The search covers elements with the
+            class ``entry``, and hides the table rows whose ``data-entry`` is the id of a hidden
+            entry. Links in tables open the ``details`` elements that they point into.
         style: CSS rules for this page, in addition to the rules for all pages.
-        keys: Maps the label of each checkbox to its id, as for ``checkboxes``. An unchecked box hides the elements
-            whose class equals this id.
+        keys: Maps the label of each checkbox to its id, as for ``checkboxes``. An unchecked box
+            hides the elements whose class equals this id.
         skip: The id of the element that the skip link points to, and the text of the link.
     """
     digest = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
@@ -96,7 +97,9 @@ def checkboxes(keys: Mapping[Any, str]) -> str:
 
 
 def table(label: str, head: Iterable[str], rows: Iterable[str], key: str = "") -> str:
-    """Write a table that scrolls separately from the page. Its head and its first column stay in view.
+    """Write a table that scrolls separately from the page.
+
+    Its head and its first column stay in view.
 
     Args:
         label: A description of the table for screen readers.

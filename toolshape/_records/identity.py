@@ -18,9 +18,10 @@ class OutputRef(NamedTuple):
 class Identity(NamedTuple):
     """The identity of a call.
 
-    A paused plan's token is identified like a call, with an empty ``tool``. ``digest`` is the digest of the call's arguments in canonical form, before coercion. ``is_lasting`` says whether
-    the same call has the same identity when its response is parsed again. It is ``False`` if the provider gave no id
-    and the application gave no scope.
+    A paused plan's token is identified like a call, with an empty ``tool``. ``digest`` is the
+    digest of the call's arguments in canonical form, before coercion. ``is_lasting`` says whether
+    the same call has the same identity when its response is parsed again. It is ``False`` if the
+    provider gave no id and the application gave no scope.
     """
 
     scope: str
@@ -40,7 +41,8 @@ def identity_of(call: Call, scope: str | None, unnamed: str | None = None) -> Id
 
     Args:
         call: The call.
-        scope: The application's name for where the call was made, such as a conversation and a turn, or ``None``.
+        scope: The application's name for where the call was made, such as a conversation and a
+            turn, or ``None``.
         unnamed: The scope for a call to which the provider gave no id, if ``scope`` is ``None``.
     """
     if scope is None and has_made_up_id(call):
@@ -60,7 +62,9 @@ def identity_of(call: Call, scope: str | None, unnamed: str | None = None) -> Id
 
 
 def has_made_up_id(call: Call) -> bool:
-    """Whether the id of a call was derived because the provider gave none; if so, ``raw`` does not contain the id."""
+    """Whether the id of a call was derived because the provider gave none; if so,
+    ``raw`` does not contain the id.
+    """
     escaped_id = json.dumps(call.id, ensure_ascii=False)[1:-1]
     return not call.id or escaped_id not in json.dumps(call.raw, ensure_ascii=False, default=str)
 

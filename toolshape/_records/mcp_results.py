@@ -1,7 +1,8 @@
-"""Reads the result objects of MCP's SDKs and fastmcp: a client's ``CallToolResult``, and a tool's content blocks.
+"""Reads the result objects of MCP's SDKs and fastmcp: a client's
+``CallToolResult``, and a tool's content blocks.
 
-This module imports no SDK. It recognises objects by the names of their classes and fields in the official SDK 2.3.0 and
-1.x (both read 2026-11-22).
+This module imports no SDK. It recognises objects by the names of their classes and fields in the
+official SDK 2.3.0 and 1.x (both read 2026-11-22).
 """
 
 import base64
@@ -19,7 +20,8 @@ _HTTP = ("https://", "http://")
 
 
 class McpParts(tuple[Part, ...]):  # noqa: SLOT001 - a tuple with attributes cannot have slots
-    """The parts that a model reads of MCP's blocks, and what an MCP client receives instead of them.
+    """The parts that a model reads of MCP's blocks, and what an MCP
+    client receives instead of them.
 
     ``content`` holds the blocks as JSON, and parts of ours among them; it is ``None`` if the parts
     were cut or marked. ``is_structured`` tells whether the value of the result is structured
@@ -43,13 +45,17 @@ _BLOCKS = frozenset(
     {"TextContent", "ImageContent", "AudioContent", "EmbeddedResource", "ResourceLink"}
 )
 _HELPERS = {"Image": "to_image_content", "Audio": "to_audio_content", "File": "to_resource_content"}
-"""Maps helper classes for server authors (SDK and fastmcp) to the methods that convert their objects to content."""
+"""Maps helper classes for server authors (SDK and fastmcp) to the methods that
+convert their objects to content.
+"""
 _PACKAGES = ("mcp", "mcp_types", "fastmcp")
 
 
 @functools.lru_cache(maxsize=256)  # called for every result that is not a plain value
 def is_mcp_content_type(kind: Any) -> bool:
-    """Whether objects of a class are MCP content: a block, or a helper object that can be converted to a block."""
+    """Whether objects of a class are MCP content: a block, or a helper object
+    that can be converted to a block.
+    """
     for base in getattr(kind, "__mro__", ()):
         if base.__module__.split(".")[0] in _PACKAGES and (
             base.__name__ in _BLOCKS or hasattr(base, _HELPERS.get(base.__name__, "\0"))
@@ -59,7 +65,8 @@ def is_mcp_content_type(kind: Any) -> bool:
 
 
 def mcp_contents(value: Any) -> tuple[Part, ...]:
-    """Return the parts in an MCP block, or in a list that contains MCP blocks; other values have no parts.
+    """Return the parts in an MCP block, or in a list that contains MCP
+    blocks; other values have no parts.
 
     Raises:
         TypeError: The list also contains a value of another type.
@@ -95,7 +102,10 @@ def _block_of(value: Any) -> Any:
 
 
 def _read_blocks(blocks: Sequence[Any]) -> McpParts:
-    """Read blocks and parts of ours. The model does not read what is for the user alone, unless it is all."""
+    """Read blocks and parts of ours.
+
+    The model does not read what is for the user alone, unless it is all.
+    """
     for_model = [block for block in blocks if not _is_for_user(block)] or blocks
     made = McpParts(part for block in for_model for part in _parts(block))
     content = [item for block in blocks if (item := _as_json(block)) is not None]
@@ -109,7 +119,9 @@ def _is_for_user(block: Any) -> bool:
 
 
 def _as_json(block: Any) -> JsonObject | Part | None:
-    """Return a block as a client receives it from the SDK's own server; ``None`` if it has no such form."""
+    """Return a block as a client receives it from the SDK's own server;
+    ``None`` if it has no such form.
+    """
     if isinstance(block, (Text, Image, File)):
         return block
     dump = getattr(block, "model_dump", None)
@@ -140,7 +152,9 @@ def _is_result_name(kind: Any) -> bool:
 
 
 def _field(value: Any, name: str, name_until_1: str) -> Any:
-    """Return a field by its current name, or else by its 1.x name: fastmcp warns about needless use of 1.x names."""
+    """Return a field by its current name, or else by its 1.x name: fastmcp warns
+    about needless use of 1.x names.
+    """
     if hasattr(value, name):
         return getattr(value, name)
     return getattr(value, name_until_1, None)
@@ -163,7 +177,9 @@ def mcp_structured(value: Any) -> Any:
 
 
 def mcp_value(value: Any) -> Any:
-    """Return the value of an MCP result: its structured content, else its only text, else its parts."""
+    """Return the value of an MCP result: its structured content, else
+    its only text, else its parts.
+    """
     structured, blocks = mcp_structured(value), getattr(value, "content", None)
     if structured is not None:
         return structured
@@ -176,7 +192,10 @@ def mcp_value(value: Any) -> Any:
 
 
 def mcp_parts(value: Any) -> McpParts:
-    """Return the content of an MCP result. If the content is empty, return the structured content as text."""
+    """Return the content of an MCP result.
+
+    If the content is empty, return the structured content as text.
+    """
     blocks, structured = getattr(value, "content", None), mcp_structured(value)
     if not blocks or not isinstance(blocks, (list, tuple)):
         if structured is None:
@@ -192,7 +211,8 @@ def mcp_parts(value: Any) -> McpParts:
 
 
 def _parts(block: Any) -> Iterator[Part]:
-    """Convert a block: text, image, audio, resource or resource link (MCP's specification 2026-07-28).
+    """Convert a block: text, image, audio, resource or resource link
+    (MCP's specification 2026-07-28).
 
     The model also reads what a link or a resource says of itself.
     """

@@ -1,4 +1,6 @@
-"""Defines the parts that a tool may return (text, images, files), and the text that replaces an image or file."""
+"""Defines the parts that a tool may return (text, images, files), and the text
+that replaces an image or file.
+"""
 
 import base64
 from dataclasses import dataclass
@@ -39,7 +41,9 @@ class Image:
     url: str = ""
 
     def __post_init__(self) -> None:
-        """Raise an error now if a value has the wrong type, rather than later when the part is sent."""
+        """Raise an error now if a value has the wrong type, rather
+        than later when the part is sent.
+        """
         _refuse_odd(self.data, self.media_type, self.url)
 
 
@@ -60,7 +64,9 @@ class File:
     url: str = ""
 
     def __post_init__(self) -> None:
-        """Raise an error now if a value has the wrong type, rather than later when the part is sent."""
+        """Raise an error now if a value has the wrong type, rather
+        than later when the part is sent.
+        """
         _refuse_odd(self.data, self.media_type, self.name, self.url)
 
 
@@ -79,7 +85,9 @@ def _refuse_odd(data: Any, *texts: Any) -> None:
 
 
 def parts_of(value: Any) -> tuple[Part, ...]:
-    """Return the parts in a tool's return value: a part, or a list of parts and strings; a plain value has no parts."""
+    """Return the parts in a tool's return value: a part, or a list of parts and
+    strings; a plain value has no parts.
+    """
     items = [value] if isinstance(value, (Text, Image, File)) else value
     if not isinstance(items, (list, tuple)) or not any(
         isinstance(part, (Text, Image, File)) for part in items
@@ -99,7 +107,9 @@ def is_blank(part: Part) -> bool:
 
 
 def as_text(parts: tuple[Part, ...]) -> str:
-    """Return the parts as one string, for providers that accept only text; images and files are described."""
+    """Return the parts as one string, for providers that accept only text;
+    images and files are described.
+    """
     return "\n".join(part.text if isinstance(part, Text) else named(part) for part in parts)
 
 
@@ -158,7 +168,9 @@ def by_media_type(part: Image | File) -> Image | File:
 
 
 def kind_of(part: Image | File) -> str:
-    """Return the kind of a part by its media type: ``"image"``, ``"audio"``, ``"video"``, otherwise ``"file"``."""
+    """Return the kind of a part by its media type: ``"image"``, ``"audio"``,
+    ``"video"``, otherwise ``"file"``.
+    """
     kind = part.media_type.partition("/")[0].lower()
     if kind in ("image", "audio", "video"):
         return kind
@@ -170,7 +182,8 @@ def is_taken(part: Image | File, types: frozenset[str] | None) -> bool:
 
     Args:
         part: The part.
-        types: The media types that the provider accepts. ``"text/*"`` covers all text types, ``None`` all types.
+        types: The media types that the provider accepts. ``"text/*"`` covers all text types,
+            ``None`` all types.
     """
     if part.url and not part.url.startswith(("http://", "https://")):
         return False

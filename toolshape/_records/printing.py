@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 
 class Line(NamedTuple):
-    """One line of what is printed for people: who says it, what is said, and how far it is indented."""
+    """One line of what is printed for people: who says it, what is
+    said, and how far it is indented.
+    """
 
     who: str
     what: str

@@ -24,9 +24,10 @@ class Entry(NamedTuple):
     ``severity`` is one of:
 
     - ``mapped_back``: the wire form differs, and toolshape converts it back in every call;
-    - ``enforced``: the provider's engine was measured to keep these constraints (``kept_by_engine``);
-    - ``not_enforced``: the provider does not enforce the constraint (at most, the model reads it), but toolshape
-      validates it. Every other finding is ``not_enforced``;
+    - ``enforced``: the provider's engine was measured to keep these constraints
+      (``kept_by_engine``);
+    - ``not_enforced``: the provider does not enforce the constraint (at most, the model reads it),
+      but toolshape validates it. Every other finding is ``not_enforced``;
     - ``lost``: a model can no longer send the value.
 
     ``rule`` is the schema keyword, or the name of the finding.
@@ -41,7 +42,10 @@ class Entry(NamedTuple):
 
 
 class Report:
-    """The differences between tools and their form for a provider. ``str()`` returns a table, ``data`` holds JSON."""
+    """The differences between tools and their form for a provider.
+
+    ``str()`` returns a table, ``data`` holds JSON.
+    """
 
     __slots__ = ("entries",)
 

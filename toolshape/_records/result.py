@@ -14,17 +14,21 @@ from toolshape._records.shown import escape_invisible, shorten, shown_json
 REFUSED = frozenset(
     {"unknown_tool", "malformed_arguments", "truncated_arguments", "invalid_arguments"}
 )
-"""The error codes of calls that are not run because the tool is unknown or the arguments are invalid."""
+"""The error codes of calls that are not run because the tool is
+unknown or the arguments are invalid.
+"""
 
 
 class Result(NamedTuple):
-    """The outcome of one call: its ``value`` or its ``error``; both are set only if the value could not be sent.
+    """The outcome of one call: its ``value`` or its ``error``; both are set only
+    if the value could not be sent.
 
-    ``text`` is the text that the model reads: a string verbatim, any other value as compact JSON, or the error's
-    message. ``parts`` are the texts, images and files that the tool returned, if any; ``text`` names the images and
-    files. ``coercions`` lists every coercion of the arguments; ``elapsed`` is the time in the tool, in seconds.
-    ``is_text`` is ``True`` if the value is a string and ``text`` is this string, and ``False`` if ``text`` is the JSON
-    of the value. It is ``None`` for parts, for text that was cut or marked as untrusted, and if it was not recorded.
+    ``text`` is the text that the model reads: a string verbatim, any other value as compact JSON,
+    or the error's message. ``parts`` are the texts, images and files that the tool returned, if
+    any; ``text`` names the images and files. ``coercions`` lists every coercion of the arguments;
+    ``elapsed`` is the time in the tool, in seconds. ``is_text`` is ``True`` if the value is a
+    string and ``text`` is this string, and ``False`` if ``text`` is the JSON of the value. It is
+    ``None`` for parts, for text that was cut or marked as untrusted, and if it was not recorded.
     ``received`` holds the ``arguments``, if they were recorded before the tool ran.
     """
 
@@ -62,11 +66,12 @@ class Result(NamedTuple):
 
     @property
     def arguments(self) -> JsonObject | None:
-        """The arguments that the function got, as JSON: validated, coerced, with defaults; ``None`` for invalid calls.
+        """The arguments that the function got, as JSON: validated, coerced, with
+        defaults; ``None`` for invalid calls.
 
-        Under a hook, the arguments are recorded before the tool runs. Without a hook, each access validates the call's
-        raw arguments again. In that case, changes that the tool made to its arguments are missing, and a validator
-        that is not deterministic can return other values.
+        Under a hook, the arguments are recorded before the tool runs. Without a hook, each access
+        validates the call's raw arguments again. In that case, changes that the tool made to its
+        arguments are missing, and a validator that is not deterministic can return other values.
         """
         if self.error is not None and self.error.code in REFUSED:
             return None
@@ -85,7 +90,8 @@ class Result(NamedTuple):
         """Return the value, or raise the error.
 
         Raises:
-            CallError: The call failed; its ``__cause__`` is the original exception, if there is one.
+            CallError: The call failed; its ``__cause__`` is the original exception, if there is
+                one.
         """
         if self.error is not None:
             raise self.error
@@ -95,8 +101,8 @@ class Result(NamedTuple):
 class PendingCall(NamedTuple):
     """A call that waits for approval.
 
-    ``arguments`` are the arguments that the function would get, as JSON: validated, coerced, with defaults.
-    ``coercions`` lists the changes to the arguments that the model wrote.
+    ``arguments`` are the arguments that the function would get, as JSON: validated, coerced, with
+    defaults. ``coercions`` lists the changes to the arguments that the model wrote.
     """
 
     call: Call
@@ -119,10 +125,12 @@ class PendingCall(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """The tokens of a response, from the provider's own numbers. ``None`` where the provider says nothing.
+    """The tokens of a response, from the provider's own numbers.
 
-    ``input_tokens`` counts the whole request, with the ``cached_tokens``, which were read from a cache.
-    ``output_tokens`` counts all that the model wrote, with the ``reasoning_tokens``.
+    ``None`` where the provider says nothing.
+
+    ``input_tokens`` counts the whole request, with the ``cached_tokens``, which were read from a
+    cache. ``output_tokens`` counts all that the model wrote, with the ``reasoning_tokens``.
     """
 
     input_tokens: int | None = None
@@ -170,22 +178,27 @@ class ResponseWarning(NamedTuple):
 
     ``rule`` says what was found, and ``message`` what to do:
 
-    - ``call_in_text``: The text contains the opening mark of a call, but was not read as a call. ``text_format`` names
-      the format of the call.
-    - ``cut_at_length``: The response called no tool, and ended at its length limit, so its text may end anywhere.
+    - ``call_in_text``: The text contains the opening mark of a call, but was not read as a call.
+      ``text_format`` names the format of the call.
+    - ``cut_at_length``: The response called no tool, and ended at its length limit, so its text may
+      end anywhere.
     - ``empty_answer``: The response holds neither text nor a call.
     - ``events_lost``: The events of the stream are numbered, and some did not arrive.
-    - ``no_end``: The stream has ended, or was left, before the provider said how the response ended.
-    - ``not_over``: The model's turn is not over: ask again with the messages so far, or fetch the response later.
+    - ``no_end``: The stream has ended, or was left, before the provider said how the response
+      ended.
+    - ``not_over``: The model's turn is not over: ask again with the messages so far, or fetch the
+      response later.
     - ``waits_for_app``: The model waits for the app; see ``Results.waits_for_app``.
     - ``provider_error``: The provider ended the response with an error. Its calls were not run.
     - ``malformed_call``: The provider could not read the call that the model wrote.
     - ``other_choice``: Another choice also calls tools; its calls were not run.
     - ``unread``: The response holds something of an unknown kind where a call is expected.
-    - ``pattern_not_checked``: A text in a call is so long that matching it against a pattern of the tool's definition may
-      take too long. The call was accepted without that. The message names the tool, the path and the pattern.
-    - ``template_mark``: A result holds a mark with which the model's chat template begins or ends a message, so the model
-      may read what follows as a message of its own. The result is sent as it is. ``text_format`` names the format.
+    - ``pattern_not_checked``: A text in a call is so long that matching it against a pattern of the
+      tool's definition may take too long. The call was accepted without that. The message names the
+      tool, the path and the pattern.
+    - ``template_mark``: A result holds a mark with which the model's chat template begins or ends a
+      message, so the model may read what follows as a message of its own. The result is sent as it
+      is. ``text_format`` names the format.
 
     A warning of a response that did not end with calls is also logged, because a program that does
     not read it may take the response for an answer; ``cut_at_length``, ``empty_answer`` and
@@ -207,7 +220,8 @@ QUOTING = frozenset({"malformed_call", "provider_error"})
 def make_sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:
     """Return the messages as received, but replace the values that no client can send.
 
-    A lone surrogate becomes ``?``. A number that is NaN or outside the range of floats (1e400) becomes a string.
+    A lone surrogate becomes ``?``. A number that is NaN or outside the range of floats (1e400)
+    becomes a string.
     """
     if is_json(messages):
         return messages
@@ -221,7 +235,9 @@ def make_sendable(messages: Sequence[WireMessage]) -> Sequence[WireMessage]:
 
 
 def is_json(messages: Sequence[WireMessage]) -> bool:
-    """Return whether every client can send the messages as they are; some clients also send bytes, which are no JSON."""
+    """Return whether every client can send the messages as they are; some clients also
+    send bytes, which are no JSON.
+    """
     try:
         _encode_strictly(messages).encode()
     except (TypeError, ValueError, RecursionError):

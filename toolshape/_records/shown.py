@@ -1,4 +1,6 @@
-"""Shows values on one line: cut to a length, and with every character escaped that a reader could not see."""
+"""Shows values on one line: cut to a length, and with every character
+escaped that a reader could not see.
+"""
 
 import json
 import re
@@ -9,7 +11,9 @@ _LONGEST_LINE = 160  # characters of all arguments
 
 
 def shorten(value: Any, *, is_json: bool = False) -> str:
-    """Return a value as JSON or as its ``repr``, cut to fit on a line; if ``is_json``, a string is shown as it is."""
+    """Return a value as JSON or as its ``repr``, cut to fit on a line; if
+    ``is_json``, a string is shown as it is.
+    """
     if isinstance(value, (str, bytes)):
         text = value[: _LONGEST_SHOWN + 1]
         text = text if is_json and isinstance(text, str) else repr(text)
@@ -25,8 +29,8 @@ def shorten(value: Any, *, is_json: bool = False) -> str:
 def escape_invisible(text: str) -> str:
     """Escape every character that is invisible, ends a line, or changes the direction of the text.
 
-    A model or a server may write such characters into names and arguments. A person who decides on a call must see
-    them.
+    A model or a server may write such characters into names and arguments. A person who decides on
+    a call must see them.
     """
     if text.isprintable():
         return text
@@ -67,13 +71,17 @@ def is_open(call: _Call) -> bool:
 
 
 def shown(call: _Call) -> str:
-    """Return a call as a person may see it: ``find_order(order_id="45128")``; see ``show_arguments``."""
+    """Return a call as a person may see it:
+    ``find_order(order_id="45128")``; see ``show_arguments``.
+    """
     name = escape_invisible(call.name or call.wire_name)
     return f"{name}({show_arguments(_names_of(call), is_open=is_open(call))})"
 
 
 def _names_of(call: _Call) -> dict[str, Any] | None:
-    """Return the arguments of a call; of a tool with secrets, those that are received, whose names may be masked."""
+    """Return the arguments of a call; of a tool with secrets, those that are
+    received, whose names may be masked.
+    """
     reader = call.reader
     if reader is None or not reader.has_secrets:
         return call.arguments
@@ -81,7 +89,9 @@ def _names_of(call: _Call) -> dict[str, Any] | None:
 
 
 def shown_json(call: _Call, arguments: Any) -> str:
-    """Return arguments of a call as JSON on one line; only their names, where the values may not be shown."""
+    """Return arguments of a call as JSON on one line; only their names,
+    where the values may not be shown.
+    """
     if is_open(call):
         return shorten(arguments, is_json=True)
     return show_arguments(_names_of(call), is_open=False)
@@ -92,8 +102,8 @@ def show_arguments(arguments: Any, *, is_open: bool) -> str:
 
     Args:
         arguments: The arguments in canonical form, or ``None`` if they cannot be read.
-        is_open: Whether the tool is known to take no secret. Otherwise only the names are shown, because a model may
-            have written a secret into any argument.
+        is_open: Whether the tool is known to take no secret. Otherwise only the names are shown,
+            because a model may have written a secret into any argument.
     """
     if not isinstance(arguments, dict):
         return "…"
@@ -115,7 +125,8 @@ def _repr(value: Any) -> str:
 
 
 def as_sendable(text: str) -> str:
-    """Return text in which each half of a surrogate pair is a replacement character, because no client can send it.
+    """Return text in which each half of a surrogate pair is a replacement character,
+    because no client can send it.
 
     Python makes such halves of file names that are not UTF-8, and of pipes on Windows.
     """

@@ -1,4 +1,6 @@
-"""Combines functions on JSON values: chains them, and applies them to object members or array items."""
+"""Combines functions on JSON values: chains them, and applies them to
+object members or array items.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -8,7 +10,9 @@ from toolshape._schema.values import UnreadableError
 Arrow: TypeAlias = Callable[[Any], Any]
 """A function that maps a JSON value to another JSON value."""
 Dropped: TypeAlias = frozenset[tuple[tuple[str, ...], frozenset[str]]]
-"""For each object, the names of all its fields, and the names of the fields that an arrow drops if they are null."""
+"""For each object, the names of all its fields, and the names of the fields that
+an arrow drops if they are null.
+"""
 
 
 def chain_arrows(arrows: Sequence[Arrow]) -> Arrow | None:
@@ -27,7 +31,9 @@ def chain_arrows(arrows: Sequence[Arrow]) -> Arrow | None:
 
 
 def _apply_at(step: int | str, arrow: Arrow, item: Any) -> Any:
-    """Apply an arrow to a member; if it raises ``UnreadableError``, prepend ``step`` to the error's location."""
+    """Apply an arrow to a member; if it raises ``UnreadableError``, prepend
+    ``step`` to the error's location.
+    """
     try:
         return arrow(item)
     except UnreadableError as error:
@@ -71,7 +77,9 @@ def in_others(known: frozenset[str], arrow: Arrow | None) -> Arrow | None:
 def in_matching(
     arrows: Mapping[str, Arrow | None], matches: Callable[[str, str], bool]
 ) -> Arrow | None:
-    """Return an arrow that applies each arrow to the object fields whose names match the arrow's pattern."""
+    """Return an arrow that applies each arrow to the object fields whose
+    names match the arrow's pattern.
+    """
     active = {pattern: arrow for pattern, arrow in arrows.items() if arrow is not None}
     if not active:
         return None
@@ -90,7 +98,9 @@ def in_matching(
 
 
 def in_array(prefix: Sequence[Arrow | None], rest: Arrow | None) -> Arrow | None:
-    """Return an arrow that applies the ``prefix`` arrows to the first items and ``rest`` to the remaining items."""
+    """Return an arrow that applies the ``prefix`` arrows to the first items and
+    ``rest`` to the remaining items.
+    """
     if rest is None and not any(prefix):
         return None
 

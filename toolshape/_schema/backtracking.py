@@ -1,4 +1,6 @@
-"""Detects schemas whose validation may take exponential time, and values that are too deep for such schemas."""
+"""Detects schemas whose validation may take exponential time, and values that
+are too deep for such schemas.
+"""
 
 import json
 from collections.abc import Callable
@@ -9,11 +11,14 @@ from toolshape._schema.recursion import recursive_groups
 from toolshape._schema.references import references
 
 DEEPEST = 12
-"""The maximum depth of a value if validation may backtrack: each level doubles a validator's work."""
+"""The maximum depth of a value if validation may backtrack: each level doubles a validator's work.
+"""
 
 
 def may_backtrack(schema: JsonSchema) -> bool:
-    """Whether a union has two or more object branches, or array branches, that refer to recursive definitions."""
+    """Whether a union has two or more object branches, or array branches, that
+    refer to recursive definitions.
+    """
     definitions = schema.get("$defs", {})
     recursive_names = recursive_groups(definitions).keys()
     if not recursive_names:
@@ -36,7 +41,9 @@ def may_backtrack(schema: JsonSchema) -> bool:
 
 
 _LONGEST_AND_DEEPEST = 2_000_000
-"""The maximum of a JSON text's length times its depth: recursive unions validate rejected parts again at each level."""
+"""The maximum of a JSON text's length times its depth: recursive unions validate
+rejected parts again at each level.
+"""
 
 
 def unions_recur(schema: JsonSchema) -> bool:
@@ -54,7 +61,8 @@ def is_too_deep(text: str | bytes, value: Callable[[], Any]) -> bool:
 
     Args:
         text: The JSON text.
-        value: A function that returns the parsed text. It is called only if counting brackets is not enough.
+        value: A function that returns the parsed text. It is called only if counting brackets is
+            not enough.
     """
     if isinstance(text, str):
         opening_brackets = text.count("[") + text.count("{")

@@ -1,4 +1,6 @@
-"""Encodes values that JSON cannot represent (bytes, NaN, infinities) as JSON objects, and decodes them."""
+"""Encodes values that JSON cannot represent (bytes, NaN, infinities) as
+JSON objects, and decodes them.
+"""
 
 import base64
 import math
@@ -6,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 _BYTES, _FLOAT = "$bytes", "$float"
-"""The marker keys: ``{"$bytes": ...}`` encodes bytes, and ``{"$float": ...}`` encodes NaN or an infinity.
+"""The marker keys: ``{"$bytes": ...}`` encodes bytes, and
+``{"$float": ...}`` encodes NaN or an infinity.
 
 If one of the user's keys has this form, the encoder adds a ``$`` in front to escape the key.
 """

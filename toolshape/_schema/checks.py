@@ -1,4 +1,7 @@
-"""Checks for the schema features that providers reject. Each check looks at one node and cites dated evidence."""
+"""Checks for the schema features that providers reject.
+
+Each check looks at one node and cites dated evidence.
+"""
 
 import re
 from collections.abc import Callable, Iterable
@@ -15,10 +18,11 @@ Check: TypeAlias = Callable[[JsonSchema, Place], "str | None"]
 
 
 class Cited(NamedTuple):
-    """A check, and its evidence: where the provider documents the rule, or where the rule was observed, with the date.
+    """A check, and its evidence: where the provider documents the rule, or where the
+    rule was observed, with the date.
 
-    If ``is_refused`` is true, the server rejects a violation. Otherwise the server silently drops the violating part,
-    so toolshape does not send this part.
+    If ``is_refused`` is true, the server rejects a violation. Otherwise the server silently drops
+    the violating part, so toolshape does not send this part.
     """
 
     check: Check
@@ -123,7 +127,9 @@ def arrays_have_items(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG00
 
 
 def typed(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
-    """Check that every node has a type, a union, an enum or a reference, and that no property is a boolean schema."""
+    """Check that every node has a type, a union, an enum or a reference, and that
+    no property is a boolean schema.
+    """
     for name, inner in node.get("properties", {}).items():
         if not isinstance(inner, dict):
             return f"the schema of {name!r} must be an object"

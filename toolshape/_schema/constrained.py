@@ -1,6 +1,7 @@
 """Rewrites hand-written schemas to the form that constrained decoding accepts.
 
-Schemas of decorated functions rarely need these rules. Definitions that were written elsewhere may need them.
+Schemas of decorated functions rarely need these rules. Definitions that were written elsewhere may
+need them.
 """
 
 import json
@@ -36,7 +37,9 @@ from toolshape._schema.walk import everywhere, inline_all
 
 
 def split_type_list(node: JsonSchema, at: Place) -> Change | None:
-    """Split a list of types into one branch per type, with that type's keywords; leave a nullable scalar unchanged."""
+    """Split a list of types into one branch per type, with that type's keywords;
+    leave a nullable scalar unchanged.
+    """
     types = node.get("type")
     if not isinstance(types, list) or "enum" in node or "const" in node:
         return None
@@ -62,7 +65,9 @@ def _only_constrains(branch: JsonSchema) -> bool:
 
 
 def describe_constraints(node: JsonSchema, at: Place) -> Change | None:
-    """Move a union to the description if it only constrains which fields are present; toolshape still checks it."""
+    """Move a union to the description if it only constrains which fields are
+    present; toolshape still checks it.
+    """
     keywords = [
         keyword
         for keyword in UNIONS
@@ -86,7 +91,9 @@ def _without_marks(node: Any) -> Any:
 
 
 def merge_siblings_into_branches(node: JsonSchema, at: Place) -> Change | None:
-    """Merge the siblings of ``anyOf`` or ``oneOf`` into each branch; if that fails, describe the union instead."""
+    """Merge the siblings of ``anyOf`` or ``oneOf`` into each branch; if that
+    fails, describe the union instead.
+    """
     keyword = next((keyword for keyword in ("anyOf", "oneOf") if node.get(keyword)), None)
     annotations = annotations_of(node)
     siblings = {
@@ -134,10 +141,12 @@ def drop_impossible_fields(node: JsonSchema, at: Place) -> Change | None:
 
 
 def patterns_as_maps(schema: JsonSchema) -> Lens:
-    """Replace every ``patternProperties`` by ``additionalProperties``, with as many walks as needed.
+    """Replace every ``patternProperties`` by
+    ``additionalProperties``, with as many walks as needed.
 
-    Without ``constraints``, a walk does not enter ``patternProperties``. The first walk moves the inner schemas
-    to ``additionalProperties``, where the next walk reaches them. They may themselves contain ``patternProperties``.
+    Without ``constraints``, a walk does not enter ``patternProperties``. The first walk moves the
+    inner schemas to ``additionalProperties``, where the next walk reaches them. They may themselves
+    contain ``patternProperties``.
     """
     losses: list[Loss] = []
     while mentions(schema, "patternProperties"):
@@ -180,7 +189,9 @@ def _pattern_as_map(node: JsonSchema, at: Place) -> Change | None:
 
 
 def describe_impossible_enum(node: JsonSchema, at: Place) -> Change | None:
-    """Move an enum to the description if none of its values has the declared type: the author cannot want both."""
+    """Move an enum to the description if none of its values has the declared
+    type: the author cannot want both.
+    """
     if (
         "enum" not in node
         or "type" not in node
@@ -208,7 +219,9 @@ def require_what_is_named(node: JsonSchema, at: Place) -> Change | None:
 
 
 def require_what_is_there(node: JsonSchema, at: Place) -> Change | None:
-    """Add a schema for each required field that has none; in a closed object, make the field optional instead."""
+    """Add a schema for each required field that has none; in a closed object,
+    make the field optional instead.
+    """
     properties = node.get("properties", {})
     missing = [name for name in node.get("required", ()) if name not in properties]
     if node.get("type") != "object" or not missing:
@@ -233,9 +246,11 @@ def require_what_is_there(node: JsonSchema, at: Place) -> Change | None:
 
 
 def wrap_root_and_add_items(schema: JsonSchema) -> Lens:
-    """Apply ``wrap_root``, and add ``items`` to arrays that lack it, for providers that reject such arrays.
+    """Apply ``wrap_root``, and add ``items`` to arrays that lack it, for
+    providers that reject such arrays.
 
-    Only schemas with ``unevaluatedItems`` have arrays without ``items``: there, ``items`` would disable that keyword.
+    Only schemas with ``unevaluatedItems`` have arrays without ``items``: there, ``items`` would
+    disable that keyword.
     """
     lens = wrap_root(schema)
     if not mentions(schema, "unevaluatedItems"):
@@ -264,9 +279,10 @@ _CONDITIONS = keywords("constrains")
 def inline_references(schema: JsonSchema) -> Lens:
     """Inline every reference, and send recursive definitions as JSON text.
 
-    A condition such as ``not`` or ``if`` has no arrows. If it contained a recursive definition, its schema would ask
-    for JSON text, but no arrow would parse that text. So conditions that refer to a recursive definition are first
-    moved to the description. toolshape still checks these conditions.
+    A condition such as ``not`` or ``if`` has no arrows. If it contained a recursive definition, its
+    schema would ask for JSON text, but no arrow would parse that text. So conditions that refer to
+    a recursive definition are first moved to the description. toolshape still checks these
+    conditions.
     """
     recursive_names = _names_reaching_recursion(schema.get("$defs", {}))
 
@@ -294,7 +310,9 @@ def inline_references(schema: JsonSchema) -> Lens:
 
 
 def _names_reaching_recursion(definitions: Mapping[str, Any]) -> set[str]:
-    """Return the names of the recursive definitions, and of definitions that refer to these at any depth."""
+    """Return the names of the recursive definitions, and of definitions
+    that refer to these at any depth.
+    """
     reaching_names = set(recursive_groups(definitions)) if definitions else set[str]()
     has_grown = bool(reaching_names)
     while has_grown:
@@ -312,7 +330,9 @@ FIELD = "arguments"
 
 
 def wrap_root(schema: JsonSchema) -> Lens:
-    """Wrap a union of objects in an object with one field, because the root must not have ``anyOf``."""
+    """Wrap a union of objects in an object with one field, because
+    the root must not have ``anyOf``.
+    """
     if not any(keyword in schema for keyword in (*UNIONS, "not", "enum", "const", "if")):
         return Lens(schema=schema)
     resolve = resolver(schema)
@@ -398,5 +418,7 @@ STRUCTURE: tuple[Pass, ...] = (
         ),
     ),
 )
-"""The passes that every constrained decoder needs, in this order. After these passes, objects declare their fields,
-and every node has a type."""
+"""The passes that every constrained decoder needs, in this order.
+
+After these passes, objects declare their fields, and every node has a type.
+"""

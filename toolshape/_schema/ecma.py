@@ -1,4 +1,5 @@
-r"""Writes a pattern of ECMA-262, as JSON Schema means it, in the words of Rust's engine or of Python's.
+r"""Writes a pattern of ECMA-262, as JSON Schema means it, in the words
+of Rust's engine or of Python's.
 
 What the three dialects say differently (ECMA-262, 2025, section 22.2, read 2026-11-27):
 
@@ -7,7 +8,8 @@ What the three dialects say differently (ECMA-262, 2025, section 22.2, read 2026
 - ``[^]`` is any character, ``[]`` none. In a class, ``[``, ``&&`` and ``~~`` stand for themselves.
 - ``\/``, ``\cJ``, ``\u00e9``, ``(?<name>...)``, and a brace that repeats nothing.
 
-A pattern in a JSON Schema has no flags. ``\A``, ``\Z``, ``(?i)`` and ``(?P<name>...)`` are Python's own: see ``is_pythons``.
+A pattern in a JSON Schema has no flags. ``\A``, ``\Z``, ``(?i)`` and ``(?P<name>...)`` are Python's
+own: see ``is_pythons``.
 """
 
 import re
@@ -33,8 +35,8 @@ class Part(NamedTuple):
 def to_rust(pattern: str) -> list[Part]:
     """Return the patterns for Rust's engine that together mean the same.
 
-    Rust's engine has no look-around. At the beginning of an anchored pattern it is not needed: ``^(?=A)(?!B)C`` holds
-    where ``^A`` and ``^C`` match and ``^B`` does not.
+    Rust's engine has no look-around. At the beginning of an anchored pattern it is not needed:
+    ``^(?=A)(?!B)C`` holds where ``^A`` and ``^C`` match and ``^B`` does not.
 
     Raises:
         NotTranslatedError: The pattern has a look-around elsewhere, or a back-reference.
@@ -262,7 +264,9 @@ class _Reader:
 
 
 def _steps(pattern: str) -> Iterator[tuple[int, str, int]]:
-    """Yield the position and the text of each bracket and bar that means something, and the depth before it."""
+    """Yield the position and the text of each bracket and bar that means
+    something, and the depth before it.
+    """
     depth, in_class, position = 0, False, 0
     while position < len(pattern):
         character = pattern[position]

@@ -1,4 +1,6 @@
-"""Generates values that a JSON Schema admits, with a seeded random source; ignores some hard keywords."""
+"""Generates values that a JSON Schema admits, with a seeded random
+source; ignores some hard keywords.
+"""
 
 import json
 import math
@@ -25,7 +27,8 @@ _PRINTABLE = [chr(code) for code in range(32, 127)]
 
 
 def generate_matching(pattern: str, chance: random.Random, *, least: int = 0) -> str:
-    """Return a string that matches a pattern, or an empty string if the pattern has an unsupported part (lookaround).
+    """Return a string that matches a pattern, or an empty string if the pattern has an
+    unsupported part (lookaround).
 
     Args:
         pattern: A regular expression.
@@ -87,7 +90,9 @@ class _Matching:
 
 
 def _class_characters(members: Any) -> list[str]:
-    """Return the characters of a class; for a negated class, consider only printable characters and a few others."""
+    """Return the characters of a class; for a negated class, consider only
+    printable characters and a few others.
+    """
     characters: list[str] = []
     is_negated = False
     for name, argument in _named_operators(members):
@@ -178,8 +183,8 @@ _TYPES = ("string", "integer", "number", "boolean")
 def generate(schema: Any, chance: random.Random) -> Any:
     """Generate a value that a schema admits.
 
-    If keywords depend on each other, about one value in several hundred may be invalid. If a schema requires a huge
-    value, the generated value is smaller than required.
+    If keywords depend on each other, about one value in several hundred may be invalid. If a schema
+    requires a huge value, the generated value is smaller than required.
 
     Args:
         schema: The schema; it also contains the targets of its references.
@@ -221,7 +226,9 @@ class _Generator:
                 return None
 
     def resolved(self, schema: Any, depth: int) -> JsonObject:
-        """Resolve references, choose a branch of each union, and merge it with the siblings of these keywords."""
+        """Resolve references, choose a branch of each union, and merge it with
+        the siblings of these keywords.
+        """
         if isinstance(schema, dict):
             node: JsonObject = schema
         else:
@@ -247,7 +254,9 @@ class _Generator:
         return node
 
     def branch(self, branches: list[Any], depth: int) -> Any:
-        """Choose a branch; at the maximum depth, choose among the branches with the smallest minimum depth."""
+        """Choose a branch; at the maximum depth, choose among the branches
+        with the smallest minimum depth.
+        """
         if depth < _DEEPEST:
             return self.chance.choice(branches)
         heights = [self.height(branch) for branch in branches]
@@ -455,14 +464,18 @@ def _is_of(value: Any, kinds: Any) -> bool:
 
 
 def _key(value: Any) -> Any:
-    """Return a key for comparing values: equal keys mean equal values, and the keys of ``1`` and ``true`` differ."""
+    """Return a key for comparing values: equal keys mean equal values, and the
+    keys of ``1`` and ``true`` differ.
+    """
     if isinstance(value, (dict, list)):
         return json.dumps(value, sort_keys=True)
     return (isinstance(value, bool), value)
 
 
 def _merge(one: JsonObject, other: JsonObject) -> JsonObject:
-    """Merge two nodes: unite their properties and required names; for other keywords, the second node's value wins."""
+    """Merge two nodes: unite their properties and required names; for other
+    keywords, the second node's value wins.
+    """
     merged = {**one, **other}
     if "properties" in one and "properties" in other:
         merged["properties"] = {**one["properties"], **other["properties"]}

@@ -1,4 +1,6 @@
-"""Intersects two schemas: returns one schema without ``allOf`` that admits the values that both schemas admit."""
+"""Intersects two schemas: returns one schema without ``allOf`` that admits the
+values that both schemas admit.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,7 +38,8 @@ def intersect(
         depth: The number of enclosing schemas that are being intersected.
 
     Raises:
-        UnsupportedError: The intersection cannot be written without ``allOf``, or it admits nothing.
+        UnsupportedError: The intersection cannot be written without ``allOf``, or it admits
+            nothing.
     """
     if depth > _DEEPEST:
         raise UnsupportedError(
@@ -59,7 +62,9 @@ def intersect(
 
 
 def _refuse_neighbours(one: JsonSchema, other: JsonSchema, path: str) -> None:
-    """Raise ``UnsupportedError`` if the schemas differ in keywords whose meaning depends on their siblings."""
+    """Raise ``UnsupportedError`` if the schemas differ in keywords whose
+    meaning depends on their siblings.
+    """
     for together in _TOGETHER:
         first, second = (
             {key: part[key] for key in together & part.keys()} for part in (one, other)
@@ -145,7 +150,9 @@ def _close_properties(
     both: Callable[[Any, Any], Any],
     path: str,
 ) -> JsonSchema:
-    """Apply each schema's ``additionalProperties`` to the properties that only the other schema names."""
+    """Apply each schema's ``additionalProperties`` to the properties
+    that only the other schema names.
+    """
     properties = dict(merged.get("properties", {}))
     for part, other_part in ((one, other), (other, one)):
         additional = part.get("additionalProperties", True)

@@ -1,10 +1,12 @@
-"""The keywords of JSON Schema in one table: what each holds, where it applies, and which drafts have it.
+"""The keywords of JSON Schema in one table: what each holds, where it
+applies, and which drafts have it.
 
-Every walk of a schema asks this table, so a keyword that is added here is seen by all of them. A keyword that is not in
-the table is an annotation: what it holds is not a schema, and is never searched.
+Every walk of a schema asks this table, so a keyword that is added here is seen by all of them. A
+keyword that is not in the table is an annotation: what it holds is not a schema, and is never
+searched.
 
-The rows follow the metaschemas of drafts 3, 4, 6, 7, 2019-09 and 2020-12, and OpenAPI 3.0 for the words that only
-OpenAPI has (json-schema.org and spec.openapis.org, read 2026-11-26).
+The rows follow the metaschemas of drafts 3, 4, 6, 7, 2019-09 and 2020-12, and OpenAPI 3.0 for the
+words that only OpenAPI has (json-schema.org and spec.openapis.org, read 2026-11-26).
 """
 
 from collections.abc import Iterator
@@ -18,7 +20,9 @@ NEWEST: Draft = "2020-12"
 _DRAFTS: tuple[Draft, ...] = ("3", "4", "6", "7", "2019-09", "2020-12")
 
 Holds: TypeAlias = Literal["schema", "schemas", "by name", "value"]
-"""Whether a keyword holds one schema, a list of schemas, schemas by names that the author chooses, or another value."""
+"""Whether a keyword holds one schema, a list of schemas, schemas by names that the
+author chooses, or another value.
+"""
 Role: TypeAlias = Literal[
     "applies", "constrains", "asserts", "content", "annotates", "identifies", "defines"
 ]
@@ -39,9 +43,10 @@ At: TypeAlias = Literal["place", "child", "key"]
 class Keyword(NamedTuple):
     """One keyword.
 
-    ``kinds`` are the JSON types of the values to which it applies; empty for all. ``since`` and ``until`` are the first
-    and the last draft that have it. ``bound`` says whether the keyword gives the least or the most that is allowed. The
-    keywords of one ``group`` must be read together, because each changes what the others mean.
+    ``kinds`` are the JSON types of the values to which it applies; empty for all. ``since`` and
+    ``until`` are the first and the last draft that have it. ``bound`` says whether the keyword
+    gives the least or the most that is allowed. The keywords of one ``group`` must be read
+    together, because each changes what the others mean.
     """
 
     name: str
@@ -168,8 +173,10 @@ def keywords(
         roles: The roles that count; all roles, if none is given.
         holds: What the keyword holds.
         at: The value to which its schemas apply.
-        kind: A JSON type to whose values alone the keyword applies, or ``""`` for keywords of every type.
-        draft: The draft that has the keyword; ``"any"`` for all drafts of JSON Schema, without the words of OpenAPI.
+        kind: A JSON type to whose values alone the keyword applies, or ``""`` for keywords of every
+            type.
+        draft: The draft that has the keyword; ``"any"`` for all drafts of JSON Schema, without the
+            words of OpenAPI.
     """
     return tuple(
         keyword.name
@@ -204,11 +211,14 @@ UNIONS = keywords("applies", holds="schemas", at="place")
 HOLDS_SCHEMAS = frozenset(keyword.name for keyword in KEYWORDS if keyword.holds != "value")
 """The keywords that hold schemas, in any draft."""
 BY_NAME = frozenset(keyword.name for keyword in KEYWORDS if keyword.holds == "by name")
-"""The keywords that hold schemas by names that the author chooses: such a name is never a keyword."""
+"""The keywords that hold schemas by names that the author chooses: such a name is never a keyword.
+"""
 
 
 def subschemas(node: JsonSchema) -> Iterator[Any]:
-    """Yield each schema that a node holds directly, whatever its draft; a boolean counts as a schema."""
+    """Yield each schema that a node holds directly, whatever its
+    draft; a boolean counts as a schema.
+    """
     for keyword, value in node.items():
         if keyword not in HOLDS_SCHEMAS:
             continue

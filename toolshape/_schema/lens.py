@@ -1,7 +1,9 @@
-"""The types of a schema rewrite: ``Rule`` and ``Change`` for one node, ``Lens`` for a whole schema and its values.
+"""The types of a schema rewrite: ``Rule`` and ``Change`` for one node, ``Lens`` for
+a whole schema and its values.
 
-A rule is local: it sees one node whose children are already rewritten, and returns a ``Change`` or ``None``.
-``walk.everywhere`` applies a rule to a whole schema; ``walk.compose`` runs several passes in order.
+A rule is local: it sees one node whose children are already rewritten, and returns a ``Change`` or
+``None``. ``walk.everywhere`` applies a rule to a whole schema; ``walk.compose`` runs several passes
+in order.
 """
 
 from collections.abc import Callable
@@ -13,7 +15,10 @@ from toolshape._schema.references import Resolve
 
 
 class UnsupportedError(Exception):
-    """A schema cannot be rewritten: ``path`` and ``rule`` name the unsupported part. The message says what to do."""
+    """A schema cannot be rewritten: ``path`` and ``rule`` name the unsupported part.
+
+    The message says what to do.
+    """
 
     def __init__(self, message: str, *, path: str, rule: str) -> None:
         self.path = path
@@ -24,11 +29,12 @@ class UnsupportedError(Exception):
 class Change(NamedTuple):
     """The result of a rule for one node.
 
-    ``node`` is the node that the provider sees. ``back`` maps values from wire form to canonical form, and ``out`` maps
-    them from canonical form to wire form. If an arrow is ``None``, values do not change. ``back`` must return
-    a value unchanged if it is not in wire form. If ``back`` only drops null fields, ``drops`` holds the names of all
-    the object's fields, and the names of the dropped fields. If ``is_whole``, the arrows map between the wire form and
-    the form of the node before its inside was rewritten, so the arrows of its inside are not applied.
+    ``node`` is the node that the provider sees. ``back`` maps values from wire form to canonical
+    form, and ``out`` maps them from canonical form to wire form. If an arrow is ``None``, values do
+    not change. ``back`` must return a value unchanged if it is not in wire form. If ``back`` only
+    drops null fields, ``drops`` holds the names of all the object's fields, and the names of the
+    dropped fields. If ``is_whole``, the arrows map between the wire form and the form of the node
+    before its inside was rewritten, so the arrows of its inside are not applied.
     """
 
     node: JsonSchema
@@ -42,12 +48,12 @@ class Change(NamedTuple):
 class Place(NamedTuple):
     """The position of a node in a schema.
 
-    ``path`` uses the field names in the user's schema, even for renamed fields. ``keyword`` is the keyword above the
-    node (``""`` at the root).
+    ``path`` uses the field names in the user's schema, even for renamed fields. ``keyword`` is the
+    keyword above the node (``""`` at the root).
 
-    ``resolve`` follows a chain of ``$ref`` to a definition, as far as possible. ``depth`` counts the objects and arrays
-    around the node, from the root or from the definition that contains it. ``before`` is the node before the rule
-    rewrote its inside, in a walk that rewrites.
+    ``resolve`` follows a chain of ``$ref`` to a definition, as far as possible. ``depth`` counts
+    the objects and arrays around the node, from the root or from the definition that contains it.
+    ``before`` is the node before the rule rewrote its inside, in a walk that rewrites.
     """
 
     path: str
@@ -63,9 +69,11 @@ class Place(NamedTuple):
 
 
 class Lens(NamedTuple):
-    """A rewritten schema, and the arrows for whole values; an arrow is ``None`` if no value changes.
+    """A rewritten schema, and the arrows for whole values; an arrow
+    is ``None`` if no value changes.
 
-    If ``back`` only drops null fields, ``drops`` lists these fields for each object. Otherwise ``drops`` is ``None``.
+    If ``back`` only drops null fields, ``drops`` lists these fields for each object. Otherwise
+    ``drops`` is ``None``.
     """
 
     schema: JsonSchema
@@ -80,7 +88,9 @@ Pass: TypeAlias = Callable[[JsonSchema], Lens]
 
 
 def each(*rules: Rule) -> Rule:
-    """Combine rules that change no values into one rule: a single walk then applies all rules to each node in order."""
+    """Combine rules that change no values into one rule: a single walk then applies
+    all rules to each node in order.
+    """
 
     def rule(node: JsonSchema, at: Place) -> Change | None:
         losses: list[Loss] = []
@@ -98,9 +108,13 @@ def each(*rules: Rule) -> Rule:
 
 
 PATH = "x-toolshape-path"
-"""The keyword that carries a node's canonical path through all passes; every loss is reported at that path."""
+"""The keyword that carries a node's canonical path through all passes; every
+loss is reported at that path.
+"""
 
 
 NAMES = "x-toolshape-names"
-"""The keyword that maps the canonical names of renamed fields to wire names, for calls that use canonical names."""
+"""The keyword that maps the canonical names of renamed fields to wire names, for
+calls that use canonical names.
+"""
 MARKS = frozenset({PATH, NAMES})

@@ -12,7 +12,9 @@ from toolshape._schema.walk import nodes_of
 
 
 class GrammarSize(NamedTuple):
-    """The size of a schema for constrained decoding: its properties, its optional properties and its unions."""
+    """The size of a schema for constrained decoding: its properties, its
+    optional properties and its unions.
+    """
 
     properties: int
     optional: int
@@ -48,7 +50,9 @@ def at_most(optional: int, unions: int) -> Check:
 
 
 def sizes(properties: int, levels: int, characters: int = 120_000, choices: int = 1000) -> Check:
-    """Return a check that limits a schema's properties, nesting and choices, and the length of names and choices."""
+    """Return a check that limits a schema's properties, nesting and choices, and
+    the length of names and choices.
+    """
 
     def too_large(node: JsonSchema, at: Place) -> str | None:
         if not at.is_root:
@@ -75,7 +79,9 @@ def sizes(properties: int, levels: int, characters: int = 120_000, choices: int 
 
 
 def _nesting_depth(schema: JsonSchema) -> int:
-    """Return the nesting depth of a schema's objects and arrays; a definition counts at each place that uses it."""
+    """Return the nesting depth of a schema's objects and arrays; a definition
+    counts at each place that uses it.
+    """
     definitions = schema.get("$defs", {})
     own: dict[str, int] = {}
     references: dict[str, list[tuple[str, int]]] = {}
@@ -89,15 +95,17 @@ def _nesting_depth(schema: JsonSchema) -> int:
             if isinstance(node.get("$ref"), str):
                 references[name].append((definition_name(node["$ref"]).lstrip("#"), at.depth))
 
-    # ``own`` holds the depth of each definition without its references. ``references`` holds the depths at which the
-    # definition refers to other definitions. Without recursion, the depth of a definition is the longest path through
-    # its references. A recursive definition has no longest path. So each member of its group counts once, at the depth
-    # where it is first reached.
+    # ``own`` holds the depth of each definition without its references. ``references`` holds the
+    # depths at which the definition refers to other definitions. Without recursion, the depth of a
+    # definition is the longest path through its references. A recursive definition has no longest
+    # path. So each member of its group counts once, at the depth where it is first reached.
     groups = recursive_groups(definitions)
     known_depths: dict[str, int] = {}
 
     def deepest(name: str) -> int:
-        """Return the depth inside a definition; each member of a recursive group counts where it is first reached."""
+        """Return the depth inside a definition; each member of a recursive group
+        counts where it is first reached.
+        """
         if name not in known_depths:
             known_depths[name] = max(
                 [
@@ -119,7 +127,9 @@ def _nesting_depth(schema: JsonSchema) -> int:
 def _members(
     name: str, groups: Mapping[str, int], references: Mapping[str, Sequence[tuple[str, int]]]
 ) -> dict[str, int]:
-    """Return the members of a definition's recursive group (including itself), each with the depth of its first use."""
+    """Return the members of a definition's recursive group (including itself), each
+    with the depth of its first use.
+    """
     depths, queue = {name: 0}, [name]
     for member in queue:
         for target, further in sorted(references.get(member, ()), key=lambda pair: pair[1]):
@@ -130,7 +140,9 @@ def _members(
 
 
 def long_enums(choices: int, characters: int) -> Check:
-    """Return a check that limits enums with more than ``choices`` choices to ``characters`` characters in total."""
+    """Return a check that limits enums with more than ``choices`` choices to
+    ``characters`` characters in total.
+    """
 
     def long_enum(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001 - a check
         options = node.get("enum", ())

@@ -1,4 +1,6 @@
-"""Bounds the work of matching a pattern before anything is compiled: its states, its paths, and the texts it can match."""
+"""Bounds the work of matching a pattern before anything is compiled: its states, its
+paths, and the texts it can match.
+"""
 
 import functools
 import re
@@ -28,8 +30,9 @@ _NO_LIMIT = 1 << 32  # the parser's own word for a repetition without an end is 
 def is_bounded(pattern: str, length: int) -> bool:
     """Whether Python's engine certainly matches a text of this length in bounded time.
 
-    A backtracking engine tries, at each position, the paths through a pattern one after the other. Their number is a
-    product: a repetition has a path for each count that it allows, and a choice one for each branch.
+    A backtracking engine tries, at each position, the paths through a pattern one after the other.
+    Their number is a product: a repetition has a path for each count that it allows, and a choice
+    one for each branch.
 
     Raises:
         re.error: Python cannot parse the pattern.
@@ -57,7 +60,9 @@ def _parsed(pattern: str) -> Any:
 
 
 def _paths(parsed: Any, length: int) -> int:
-    """Return how many paths lead through a parsed pattern for a text of this length, at most ``_ENDLESS``."""
+    """Return how many paths lead through a parsed pattern for a text of
+    this length, at most ``_ENDLESS``.
+    """
     total = 1
     for operator, argument in parsed:
         name = str(operator)
@@ -90,10 +95,11 @@ def _paths_of_repeat(least: int, most: int, inside: int) -> int:
 
 
 def count_states(pattern: str) -> int | None:
-    """Return the states of an automaton for a pattern of ECMA-262, with counted repetitions written out.
+    """Return the states of an automaton for a pattern of ECMA-262, with
+    counted repetitions written out.
 
-    The work of an engine that does not backtrack is at most this number times the length of the text. ``None`` if the
-    pattern cannot be parsed.
+    The work of an engine that does not backtrack is at most this number times the length of the
+    text. ``None`` if the pattern cannot be parsed.
     """
     parsed = _parsed_as_ecma(pattern)
     if parsed is None:
@@ -133,10 +139,12 @@ def lengths_of_whole(pattern: str) -> tuple[int, int] | None:
 
 
 def steps_of_whole(pattern: str) -> frozenset[str] | None:
-    r"""Return the kinds of steps of a pattern that matches whole texts, in the words of Python's parser.
+    r"""Return the kinds of steps of a pattern that matches whole texts,
+    in the words of Python's parser.
 
-    ``NOT_IN`` stands for a class of all characters but some, as the dot is, and ``PROPERTY`` for a class such as
-    ``\p{L}``. ``None`` if the pattern may also match a part of a text, or cannot be parsed.
+    ``NOT_IN`` stands for a class of all characters but some, as the dot is, and ``PROPERTY`` for a
+    class such as ``\p{L}``. ``None`` if the pattern may also match a part of a text, or cannot be
+    parsed.
     """
     if lengths_of_whole(pattern) is None:
         return None

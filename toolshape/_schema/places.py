@@ -1,4 +1,6 @@
-"""Finds the nodes of a schema that describe a place in a value; a place in a union has several nodes."""
+"""Finds the nodes of a schema that describe a place in a value; a
+place in a union has several nodes.
+"""
 
 import re
 from collections.abc import Iterable
@@ -21,7 +23,8 @@ NO_VALUE: Any = object()
 
 
 def nodes_at(schema: JsonSchema, location: Location, value: Any = NO_VALUE) -> list[JsonSchema]:
-    """Return the schema's nodes for a place in a value; a place that is a union or inside a union has several nodes.
+    """Return the schema's nodes for a place in a value; a place that is a union or
+    inside a union has several nodes.
 
     Args:
         schema: The schema.
@@ -44,9 +47,10 @@ def nodes_at_steps(
         schema: The schema.
         location: The place in a value.
         value: The whole value, if it is known.
-        looks_everywhere: Whether to return also the nodes that only constrain the place (``if``, ``not``, ``contains``),
-            and those that may not apply to it. Who looks for secrets must see all of them; who tells a model what is
-            expected needs only those that describe the value.
+        looks_everywhere: Whether to return also the nodes that only constrain the place (``if``,
+            ``not``, ``contains``), and those that may not apply to it. Who looks for secrets must
+            see all of them; who tells a model what is expected needs only those that describe the
+            value.
     """
     resolve = resolver(schema)
     find_children = _all_children if looks_everywhere else _described_child
@@ -61,7 +65,9 @@ def nodes_at_steps(
 
 
 def _tagged_as(value: Any, nodes: list[JsonSchema]) -> list[JsonSchema]:
-    """Return the nodes whose constants a value has, such as the branch of its tag; all nodes if that is none."""
+    """Return the nodes whose constants a value has, such as the branch of its
+    tag; all nodes if that is none.
+    """
     if len(nodes) < _SEVERAL or not isinstance(value, dict):
         return nodes
     return [node for node in nodes if not _excludes(node, value)] or nodes
@@ -89,10 +95,13 @@ def expanded(node: Any, resolve: Any) -> list[JsonSchema]:
 
 
 def _expand(node: Any, resolve: Any, looks_everywhere: bool) -> list[JsonSchema]:
-    """Expand a node into the schemas that apply to the same value, such as its branches; follow references."""
-    # This walk uses a stack instead of recursion, because schemas may be recursive and wide. Three limits bound the
-    # walk: the number of nodes found, the number of nodes visited, and the depth of unions and references. Branches are
-    # pushed in reverse, so they are popped in the order of the schema.
+    """Expand a node into the schemas that apply to the same value, such as
+    its branches; follow references.
+    """
+    # This walk uses a stack instead of recursion, because schemas may be recursive and wide. Three
+    # limits bound the walk: the number of nodes found, the number of nodes visited, and the depth
+    # of unions and references. Branches are pushed in reverse, so they are popped in the order of
+    # the schema.
     open_nodes: list[JsonSchema] = []
     pending, visited_count = [(node, _DEEPEST)], 0
     while pending and len(open_nodes) < MOST_NODES and visited_count < _MOST_LOOKED_AT:
@@ -133,7 +142,9 @@ _SAYS_SOMETHING = frozenset(
 
 
 def child_of(node: JsonSchema, step: int | str) -> Any:
-    """Return the schema of a node's field or item, or ``None`` if the node describes no such field or item."""
+    """Return the schema of a node's field or item, or ``None`` if the node
+    describes no such field or item.
+    """
     if isinstance(step, int):
         prefix = node.get("prefixItems", [])
         if step < len(prefix):
@@ -149,7 +160,9 @@ def _described_child(node: JsonSchema, step: int | str) -> tuple[Any, ...]:
 
 
 def _all_children(node: JsonSchema, step: int | str) -> list[Any]:
-    """Return every schema that may apply to a node's field or item; patterns count without a look at the name."""
+    """Return every schema that may apply to a node's field or item; patterns
+    count without a look at the name.
+    """
     found = [child_of(node, step)]
     kind = "array" if isinstance(step, int) else "object"
     if kind == "object":
@@ -169,7 +182,9 @@ def property_names(nodes: Iterable[JsonSchema]) -> list[str]:
 
 
 def is_scalar(node: JsonSchema) -> bool:
-    """Return whether a node describes only scalars; a string that contains JSON with a schema does not count."""
+    """Return whether a node describes only scalars; a string that contains
+    JSON with a schema does not count.
+    """
     kinds = node.get("type", ())
     kinds = {kinds} if isinstance(kinds, str) else set(kinds)
     return (

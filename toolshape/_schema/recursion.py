@@ -7,7 +7,8 @@ from toolshape._schema.references import references
 
 
 def recursive_groups(definitions: Mapping[str, Any]) -> dict[str, int]:
-    """Return the recursive definitions, each with the number of its group; definitions in a group refer to each other.
+    """Return the recursive definitions, each with the number of its group; definitions
+    in a group refer to each other.
 
     The groups are the strongly connected components, by Tarjan's algorithm.
     """
@@ -15,11 +16,12 @@ def recursive_groups(definitions: Mapping[str, Any]) -> dict[str, int]:
         name: [target for target in sorted(references(node)) if target in definitions]
         for name, node in definitions.items()
     }
-    # Tarjan's algorithm with an explicit stack (``path``), so that a long chain of definitions cannot exhaust Python's
-    # recursion limit. ``numbers`` is the order of discovery. ``lowest`` is the lowest number that a definition reaches
-    # through definitions that have no group yet (``waiting``). If a definition reaches nothing lower than itself,
-    # it and the definitions after it in ``waiting`` form one group. A group of one definition is
-    # recursive only if the definition refers to itself.
+    # Tarjan's algorithm with an explicit stack (``path``), so that a long chain of definitions
+    # cannot exhaust Python's recursion limit. ``numbers`` is the order of discovery. ``lowest`` is
+    # the lowest number that a definition reaches through definitions that have no group yet
+    # (``waiting``). If a definition reaches nothing lower than itself, it and the definitions after
+    # it in ``waiting`` form one group. A group of one definition is recursive only if the
+    # definition refers to itself.
     numbers: dict[str, int] = {}
     lowest: dict[str, int] = {}
     waiting: list[str] = []

@@ -7,7 +7,9 @@ from toolshape._records.calls import JsonSchema
 from toolshape._schema.keywords import HOLDS_SCHEMAS, subschemas
 
 Resolve: TypeAlias = Callable[[Any], Any]
-"""Follows a chain of ``$ref`` to a definition, as far as possible; returns any other node unchanged."""
+"""Follows a chain of ``$ref`` to a definition, as far as possible;
+returns any other node unchanged.
+"""
 
 
 def is_reference(node: Any) -> bool:
@@ -21,7 +23,9 @@ def definition_name(reference: str) -> str:
 
 
 def mentions(node: Any, *words: str) -> bool:
-    """Whether one of these keywords occurs anywhere in a schema; a field or a value with this name counts too."""
+    """Whether one of these keywords occurs anywhere in a schema; a field or a
+    value with this name counts too.
+    """
     pending = [node]
     while pending:
         inner = pending.pop()
@@ -35,7 +39,10 @@ def mentions(node: Any, *words: str) -> bool:
 
 
 def references(node: Any) -> set[str]:
-    """Return the names of the definitions that a schema refers to. Defaults, enums and examples are not searched."""
+    """Return the names of the definitions that a schema refers to.
+
+    Defaults, enums and examples are not searched.
+    """
     return {definition_name(inner["$ref"]) for inner in referring_nodes(node)}
 
 
@@ -57,7 +64,9 @@ def _collect(node: Any, found: list[JsonSchema]) -> None:
 
 
 def wrap_in_field(schema: JsonSchema, name: str) -> JsonSchema:
-    """Return the schema of an object whose only field has the given schema; the definitions stay at the root."""
+    """Return the schema of an object whose only field has the given schema;
+    the definitions stay at the root.
+    """
     value = {key: inner for key, inner in schema.items() if key != "$defs"}
     if "$defs" in schema:
         definitions = {"$defs": schema["$defs"]}
@@ -67,7 +76,9 @@ def wrap_in_field(schema: JsonSchema, name: str) -> JsonSchema:
 
 
 def at_pointer(root: Any, reference: str) -> Any:
-    """Return the target of a local reference (``#`` and a JSON pointer), or ``None`` if it does not resolve."""
+    """Return the target of a local reference (``#`` and a JSON pointer), or
+    ``None`` if it does not resolve.
+    """
     start, *steps = reference.split("/")
     if start != "#":
         return None
@@ -83,7 +94,9 @@ def at_pointer(root: Any, reference: str) -> Any:
 
 
 def resolver(schema: JsonSchema) -> Resolve:
-    """Return a function that follows a chain of ``$ref`` to a definition of the schema, as far as possible."""
+    """Return a function that follows a chain of ``$ref`` to a definition of
+    the schema, as far as possible.
+    """
     return lambda node: follow(node, lambda name: schema.get("$defs", {}).get(name), schema)
 
 

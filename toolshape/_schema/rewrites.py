@@ -1,6 +1,8 @@
-"""The rewrite rules that providers choose from: maps to lists of pairs, optional fields to nullable fields, etc.
+"""The rewrite rules that providers choose from: maps to lists of pairs, optional
+fields to nullable fields, etc.
 
-``walk.everywhere`` applies a rule to every node, innermost first. A function here that takes options returns a rule.
+``walk.everywhere`` applies a rule to every node, innermost first. A function here that takes
+options returns a rule.
 """
 
 import json
@@ -29,7 +31,9 @@ from toolshape._schema.walk import remove_marks
 ANNOTATIONS = keywords.ANNOTATIONS | MARKS
 """The keywords that do not constrain values, and toolshape's own marks."""
 WIRE_FORM = "wire_form"
-"""The ``rule`` of the error for a value that cannot be mapped back, because it does not match the sent schema."""
+"""The ``rule`` of the error for a value that cannot be mapped back, because it
+does not match the sent schema.
+"""
 
 
 def describe(node: JsonSchema, *texts: str) -> JsonSchema:
@@ -67,13 +71,15 @@ def is_open(node: JsonSchema) -> bool:
 
 
 def json_text(node: JsonSchema, at: Place, *, of: str, text_is_meant: bool) -> Change:
-    """Send a node as a string that holds JSON; ``back`` raises ``UnreadableError`` if the JSON repeats a key.
+    """Send a node as a string that holds JSON; ``back`` raises
+    ``UnreadableError`` if the JSON repeats a key.
 
     Args:
         node: The node.
         at: The node's place.
         of: What the JSON text contains, as a phrase for the description.
-        text_is_meant: Whether the value itself may be a string. If so, a string that is sent unencoded may be misread.
+        text_is_meant: Whether the value itself may be a string. If so, a string that is sent
+            unencoded may be misread.
     """
     rewritten = describe({"type": "string", **annotations_of(node)}, f"{of}, written as JSON text.")
 
@@ -113,11 +119,15 @@ def _to_json_text(value: Any) -> str:
 
 
 _TYPED = frozenset({"type", "$ref", *keywords.UNIONS, "enum", "const"})
-"""The keywords that determine which types of values are possible; a node with none of these keywords has no type."""
+"""The keywords that determine which types of values are possible; a node with none
+of these keywords has no type.
+"""
 
 
 def any_as_json_text(node: JsonSchema, at: Place) -> Change | None:
-    """Send ``Any`` and schemas without a type as JSON text, because constrained decoding does not support them."""
+    """Send ``Any`` and schemas without a type as JSON text, because constrained
+    decoding does not support them.
+    """
     constraints = set(node) - ANNOTATIONS
     if at.is_root or at.keyword == "propertyNames" or constraints & _TYPED:
         return None
@@ -136,14 +146,18 @@ def free_object_as_json_text(node: JsonSchema, at: Place) -> Change | None:
 
 
 def empty_object_as_json_text(node: JsonSchema, at: Place) -> Change | None:
-    """Send an object without named fields as JSON text, for providers that require fields in every object."""
+    """Send an object without named fields as JSON text, for providers that
+    require fields in every object.
+    """
     if at.is_root or node.get("type") != "object" or node.get("properties"):
         return None
     return json_text(node, at, of="A JSON object without fields, {}", text_is_meant=False)
 
 
 def recursion_as_json_text(node: JsonSchema, at: Place) -> Change:
-    """Send a recursive reference, or a union of such references, as JSON text, because it cannot be inlined."""
+    """Send a recursive reference, or a union of such references, as JSON
+    text, because it cannot be inlined.
+    """
     parts = node.get("anyOf", [node])
     names = [definition_name(part["$ref"]) for part in parts]
     text_is_meant = any(_admits_text(part, at) for part in parts)
@@ -165,8 +179,8 @@ def union_as_json_text(node: JsonSchema, at: Place) -> Change | None:
 def of_a_form(node: JsonSchema, at: Place) -> Change:
     """Send a node as JSON text, with its schema in the description.
 
-    The schema is that of the node before its inside was rewritten: a model should never write JSON text within JSON
-    text, and each level of it would double the quotes.
+    The schema is that of the node before its inside was rewritten: a model should never write JSON
+    text within JSON text, and each level of it would double the quotes.
     """
     source = node if at.before is None else at.before
     plain_schema = remove_marks(
@@ -185,7 +199,9 @@ def of_a_form(node: JsonSchema, at: Place) -> Change:
 
 
 def map_as_pairs(node: JsonSchema, at: Place) -> Change | None:
-    """Send a map as a list of ``{key, value}`` pairs, for providers that require objects to name their fields."""
+    """Send a map as a list of ``{key, value}`` pairs, for providers that
+    require objects to name their fields.
+    """
     values = node.get("additionalProperties")
     if (
         at.is_root
@@ -252,7 +268,8 @@ def _from_pairs(value: Any, path: str, *, admits_integers: bool = False) -> Any:
     """Convert a list of pairs to a map; return a value that is not a list unchanged.
 
     Raises:
-        UnreadableError: An item is not a pair, a key is not a string, or two pairs have the same key.
+        UnreadableError: An item is not a pair, a key is not a string, or two pairs have the same
+            key.
     """
     if not isinstance(value, list):
         return value
@@ -343,10 +360,12 @@ def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
 
 
 def _further_fields(pairs: Any, name: str, named: Collection[str], path: str) -> dict[str, Any]:
-    """Return the fields that are not in ``properties``; the LLM sends these fields as pairs in the field ``name``.
+    """Return the fields that are not in ``properties``; the LLM sends these fields
+    as pairs in the field ``name``.
 
     Raises:
-        UnreadableError: ``pairs`` is not a list of pairs, repeats a field, or names a field in ``properties``.
+        UnreadableError: ``pairs`` is not a list of pairs, repeats a field, or names a field in
+            ``properties``.
     """
     if not isinstance(pairs, list):
         message = f'expected a list of objects with "key" and "value", got {kind_of(pairs)}'
@@ -374,7 +393,8 @@ _ABSENT = object()
 def _tuple_from_object(
     names: list[str], defaults: Mapping[str, Any], known: frozenset[str], path: str
 ) -> Arrow:
-    """Return the arrow that converts an object with one field per item to a tuple; an omitted item takes its default.
+    """Return the arrow that converts an object with one field per item to a tuple; an
+    omitted item takes its default.
 
     If a later item is present, an earlier item may only be omitted if it has a default.
     """
@@ -494,7 +514,9 @@ def _as_dict(node: Any) -> JsonSchema:
 
 
 def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
-    """Make every field required; to omit an optional field that does not admit null, the LLM sends null."""
+    """Make every field required; to omit an optional field that does not
+    admit null, the LLM sends null.
+    """
     properties = node.get("properties")
     if node.get("type") != "object" or not properties:
         return None
@@ -579,7 +601,9 @@ def _nullable(node: Any) -> JsonSchema:
 
 
 def null_left_out(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Remove null from optional fields whose default is null, for providers without null: the field can be omitted."""
+    """Remove null from optional fields whose default is null, for providers without
+    null: the field can be omitted.
+    """
     properties = node.get("properties", {})
     rewritten: dict[str, Any] = {}
     for name, inner in properties.items():
@@ -611,10 +635,11 @@ def null_left_out(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001
 def one_required(node: JsonSchema, at: Place) -> Change | None:
     """Make one field required, for providers that reject an object without a required field.
 
-    If a field has a default other than null, this field becomes required, and the LLM sends its value explicitly.
-    Otherwise the object is sent as JSON text. A root must stay an object, so one of its fields becomes required and is
-    sent as JSON text. The text ``null`` means that the field is omitted. If null is a valid value of the field, an
-    empty string means that the field is omitted.
+    If a field has a default other than null, this field becomes required, and the LLM sends its
+    value explicitly. Otherwise the object is sent as JSON text. A root must stay an object, so one
+    of its fields becomes required and is sent as JSON text. The text ``null`` means that the field
+    is omitted. If null is a valid value of the field, an empty string means that the field is
+    omitted.
     """
     properties = node.get("properties", {})
     if not properties or node.get("required"):
@@ -684,14 +709,18 @@ def _require_first(node: JsonSchema, at: Place) -> Change:
 
 
 def close_objects(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Add ``additionalProperties: false`` to every object that does not set ``additionalProperties``."""
+    """Add ``additionalProperties: false`` to every object that does
+    not set ``additionalProperties``.
+    """
     if node.get("type") != "object" or "additionalProperties" in node:
         return None
     return Change(node={**node, "additionalProperties": False})
 
 
 def open_objects(node: JsonSchema, at: Place) -> Change | None:
-    """Remove ``additionalProperties: false``, for providers that do not support it; toolshape rejects extra fields."""
+    """Remove ``additionalProperties: false``, for providers that do not support it;
+    toolshape rejects extra fields.
+    """
     if node.get("type") != "object" or node.get("additionalProperties") is not False:
         return None
     loss = Loss(
@@ -718,7 +747,9 @@ def every_object_has_properties(node: JsonSchema, at: Place) -> Change | None:  
 
 
 def rename_keys(pattern: str, *, only_root: bool = False) -> Rule:
-    """Return a rule that renames fields whose names a provider rejects; no two fields get the same name."""
+    """Return a rule that renames fields whose names a provider rejects;
+    no two fields get the same name.
+    """
     allowed_pattern = re.compile(pattern)
 
     def rule(node: JsonSchema, at: Place) -> Change | None:
@@ -803,7 +834,9 @@ def const_as_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001
 
 
 def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
-    """If some choices are not strings, send all as strings: ``1`` is sent as ``"1"`` and read back as ``1``."""
+    """If some choices are not strings, send all as strings: ``1`` is sent as
+    ``"1"`` and read back as ``1``.
+    """
     choices = node.get("enum")
     if not choices or all(isinstance(choice, str) for choice in choices):
         return None
@@ -857,7 +890,9 @@ def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
 
 
 def null_choice_apart(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Move null from an enum to a separate branch, so that later rewrites of the enum do not change null."""
+    """Move null from an enum to a separate branch, so that later rewrites
+    of the enum do not change null.
+    """
     choices = node.get("enum", ())
     non_null_choices = [choice for choice in choices if choice is not None]
     if len(non_null_choices) == len(choices) or not non_null_choices:
@@ -873,7 +908,9 @@ def null_choice_apart(node: JsonSchema, at: Place) -> Change | None:  # noqa: AR
 
 
 def mixed_enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
-    """Apply ``enum_as_strings`` if the choices have several types, or include null, objects or arrays."""
+    """Apply ``enum_as_strings`` if the choices have several types, or
+    include null, objects or arrays.
+    """
     kinds = {type(choice) for choice in node.get("enum", ())}
     if len(kinds) > 1 or kinds & {dict, list, type(None)}:
         return enum_as_strings(node, at)
@@ -881,7 +918,9 @@ def mixed_enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
 
 
 def boolean_enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
-    """Apply ``enum_as_strings`` to enums with booleans, for providers that accept only strings and numbers."""
+    """Apply ``enum_as_strings`` to enums with booleans, for providers that
+    accept only strings and numbers.
+    """
     if any(isinstance(choice, bool) for choice in node.get("enum", ())):
         return enum_as_strings(node, at)
     return None
@@ -920,7 +959,9 @@ def one_of_as_any_of(node: JsonSchema, at: Place) -> Change | None:
 
 
 def _can_merge(part: JsonSchema, beside: AbstractSet[str]) -> bool:
-    """Whether ``part`` and its siblings can be one node: no keyword is in both, and no ``$ref`` would get siblings."""
+    """Whether ``part`` and its siblings can be one node: no keyword is in both, and
+    no ``$ref`` would get siblings.
+    """
     return not beside & part.keys() and not (beside and "$ref" in part)
 
 
@@ -928,7 +969,8 @@ def merge_all_of(node: JsonSchema, at: Place) -> Change | None:
     """Merge ``allOf`` and its siblings into one schema by intersecting them.
 
     Raises:
-        UnsupportedError: The intersection cannot be written without ``allOf``, or it admits nothing.
+        UnsupportedError: The intersection cannot be written without ``allOf``, or it admits
+            nothing.
     """
     parts = node.get("allOf")
     if not parts:
@@ -952,7 +994,8 @@ def merge_all_of(node: JsonSchema, at: Place) -> Change | None:
 def all_of_merged_or_described(node: JsonSchema, at: Place) -> Change | None:
     """Merge ``allOf``; if that fails, move it to the description or send the node as JSON text.
 
-    ``allOf`` is moved to the description if the node has a type, and is the root or has named fields.
+    ``allOf`` is moved to the description if the node has a type, and is the root or has named
+    fields.
     """
     try:
         return merge_all_of(node, at)
@@ -1074,7 +1117,9 @@ def null_as_type(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 
 
 
 def say_instead(*keywords: str, unless: Callable[[str, Any], bool] | None = None) -> Rule:
-    """Return a rule that moves unsupported constraints to the description; toolshape still validates them."""
+    """Return a rule that moves unsupported constraints to the description;
+    toolshape still validates them.
+    """
 
     def rule(node: JsonSchema, at: Place) -> Change | None:
         moved_keywords = {
@@ -1115,12 +1160,16 @@ def _without_marks(keyword: str, value: Any) -> Any:
 
 
 def say_formats_but(*formats: str) -> Rule:
-    """Return a rule that moves ``format`` to the description, except the ``formats`` that the provider knows."""
+    """Return a rule that moves ``format`` to the description, except the
+    ``formats`` that the provider knows.
+    """
     return say_instead("format", unless=lambda _, value: value in formats)
 
 
 def drop(*keywords: str) -> Rule:
-    """Return a rule that drops keywords that do not constrain values, for providers that reject these keywords."""
+    """Return a rule that drops keywords that do not constrain values, for
+    providers that reject these keywords.
+    """
 
     def rule(node: JsonSchema, at: Place) -> Change | None:
         dropped_keywords = [key for key in keywords if key in node]
@@ -1173,7 +1222,9 @@ def inclusive_bounds(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG
 
 
 def lone_references(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Move a ``$ref`` with siblings into an ``anyOf`` with one branch, for providers that reject siblings."""
+    """Move a ``$ref`` with siblings into an ``anyOf`` with one branch, for
+    providers that reject siblings.
+    """
     siblings = {key: value for key, value in node.items() if key != "$ref"}
     if "$ref" not in node or not set(siblings) - MARKS:
         return None
@@ -1181,7 +1232,9 @@ def lone_references(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG0
 
 
 def only_keywords(*allowed: str) -> Rule:
-    """Return a rule that keeps ``allowed`` keywords, describes other constraints, and drops other annotations."""
+    """Return a rule that keeps ``allowed`` keywords, describes other
+    constraints, and drops other annotations.
+    """
     known = frozenset(allowed)
 
     def rule(node: JsonSchema, at: Place) -> Change | None:

@@ -1,4 +1,6 @@
-"""Knows which places of a value a schema marks as secret: masks values, and removes defaults that hold a secret."""
+"""Knows which places of a value a schema marks as secret: masks values, and
+removes defaults that hold a secret.
+"""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -23,7 +25,9 @@ _DEEPEST = 16
 
 
 def without_secret_defaults(schema: JsonSchema) -> JsonSchema:
-    """Return the schema without defaults that contain secrets; unchanged parts are shared with the original."""
+    """Return the schema without defaults that contain secrets; unchanged
+    parts are shared with the original.
+    """
     cleaned: JsonSchema = _clean(schema, schema.get("$defs", {}))
     return cleaned
 
@@ -79,7 +83,9 @@ _LOOKED_THROUGH = (*keywords("constrains", "content"), "patternProperties", "pro
 
 
 def _is_marked_in(node: Any) -> bool:
-    """Whether any part of a subschema is marked as secret; used if the subschema may describe any part of a value."""
+    """Whether any part of a subschema is marked as secret; used if the subschema
+    may describe any part of a value.
+    """
     if isinstance(node, dict):
         return is_secret(node) or any(map(_is_marked_in, node.values()))
     if isinstance(node, list):
@@ -88,7 +94,9 @@ def _is_marked_in(node: Any) -> bool:
 
 
 def _inside(value: Any, node: JsonSchema, definitions: JsonSchema) -> Iterator[tuple[Any, Any]]:
-    """Yield the parts of a value with their schemas; for a reference or a branch, the part is the whole value."""
+    """Yield the parts of a value with their schemas; for a reference or a
+    branch, the part is the whole value.
+    """
     if isinstance(node.get("$ref"), str):
         yield value, definitions.get(definition_name(node["$ref"]))
     for keyword in UNIONS:
@@ -115,7 +123,8 @@ class Secrets:
 
         Args:
             schema: The schema.
-            hides_all: Whether a secret is known to be there although the schema marks none: then every value may be it.
+            hides_all: Whether a secret is known to be there although the schema marks none: then
+                every value may be it.
         """
         self.schema = schema
         text = json.dumps(schema, default=str)
@@ -124,7 +133,9 @@ class Secrets:
         self.are_there = is_marked or hides_all
 
     def may_be_at(self, location: Location) -> bool:
-        """Return whether a value must be hidden: if the schema has any secret, only unmarked scalars may be shown."""
+        """Return whether a value must be hidden: if the schema has any secret, only
+        unmarked scalars may be shown.
+        """
         if not self.are_there or self.hides_all:
             return self.are_there
         nodes_along = self._nodes_along(location)
@@ -138,7 +149,9 @@ class Secrets:
         )
 
     def shows(self, value: Any, location: Location) -> bool:
-        """Return whether a value that was found at a location may be shown, whatever the schema expects there."""
+        """Return whether a value that was found at a location may be shown,
+        whatever the schema expects there.
+        """
         is_misplaced = self.are_there and isinstance(value, (dict, list))
         return not is_misplaced and not self.may_be_at(location)
 
@@ -154,7 +167,8 @@ class Secrets:
     def hides_keys(self, location: Location) -> bool:
         """Return whether the names of the fields of an object at a location may be secret.
 
-        That is so if the schema says it of the names, or describes no such place: what lies there may be misplaced.
+        That is so if the schema says it of the names, or describes no such place: what lies there
+        may be misplaced.
         """
         if not self.are_there or self.hides_all:
             return self.hides_all and bool(location)
@@ -167,7 +181,9 @@ class Secrets:
         )
 
     def visible(self, location: Location) -> Location:
-        """Cut a location off after the first secret step, because the keys inside a secret object are secret too."""
+        """Cut a location off after the first secret step, because the keys inside
+        a secret object are secret too.
+        """
         if not self.are_there or self.hides_all:
             if self.hides_all:
                 return location[:1]

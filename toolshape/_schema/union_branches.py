@@ -1,4 +1,6 @@
-"""Finds the branch of a union that a value matches, and decides whether branches can be distinguished at all."""
+"""Finds the branch of a union that a value matches, and decides whether
+branches can be distinguished at all.
+"""
 
 import json
 import math
@@ -20,7 +22,9 @@ _MOST_STEPS = 20_000  # the limit for nodes of a schema in one match of a value
 
 
 def branch_of(value: Any, branches: Sequence[Any], resolve: Resolve) -> int | None:
-    """Return the index of the first branch that a value fits; nested values are compared only to break a tie."""
+    """Return the index of the first branch that a value fits; nested values
+    are compared only to break a tie.
+    """
     candidates = [
         index for index, branch in enumerate(branches) if fits(value, branch, resolve, levels=1)
     ]
@@ -44,9 +48,11 @@ def fits(value: Any, schema: Any, resolve: Resolve, *, levels: int = _ALL) -> bo
 
 
 class _Fit:
-    """Matches one value against one schema; caches the result for each reference and part of the value.
+    """Matches one value against one schema; caches the result for each
+    reference and part of the value.
 
-    After ``_MOST_STEPS`` nodes, every value counts as matching: a caller then knows only that a value may match.
+    After ``_MOST_STEPS`` nodes, every value counts as matching: a caller then knows only that a
+    value may match.
     """
 
     __slots__ = ("known", "left", "resolve")
@@ -130,7 +136,9 @@ class _Fit:
         )
 
     def of_member(self, item: Any, schema: Any, levels: int, depth: int) -> bool:
-        """Match a member against its schema; below the last level, objects and arrays are accepted unchecked."""
+        """Match a member against its schema; below the last level, objects and
+        arrays are accepted unchecked.
+        """
         if levels < 0 or (levels == 0 and isinstance(item, (dict, list))):
             return True
         return self.fits(item, schema, levels, depth)
@@ -172,7 +180,9 @@ def _scalar_fits(value: Any, schema: Mapping[str, Any]) -> bool:
 
 
 def matches(pattern: Any, value: str) -> bool:
-    """Whether a string may match a pattern; true if that may take too long, or if Python cannot compile the pattern."""
+    """Whether a string may match a pattern; true if that may take too long, or if
+    Python cannot compile the pattern.
+    """
     try:
         return (
             not isinstance(pattern, str)
@@ -184,14 +194,18 @@ def matches(pattern: Any, value: str) -> bool:
 
 
 def are_disjoint(one: Any, other: Any, resolve: Resolve, depth: int = _DEEPEST_COMPARED) -> bool:
-    """Whether it is certain that no value fits both schemas; false if the comparison would take too long."""
+    """Whether it is certain that no value fits both schemas; false if the
+    comparison would take too long.
+    """
     return _BranchPair(resolve, _MOST_COMPARED).are_disjoint(one, other, depth)
 
 
 def disjoint_pairs(
     branches: Sequence[Any], pairs: Iterable[tuple[int, int]], resolve: Resolve
 ) -> set[tuple[int, int]]:
-    """Return the pairs of positions whose branches certainly share no value; the work for all of them is bounded."""
+    """Return the pairs of positions whose branches certainly share no value; the
+    work for all of them is bounded.
+    """
     comparison = _BranchPair(resolve, _MOST_COMPARED_OF_A_UNION)
     return {
         (first, second)
@@ -201,7 +215,8 @@ def disjoint_pairs(
 
 
 def are_distinguishable(branches: Sequence[Any], resolve: Resolve) -> bool:
-    """Whether the branches have different constants for a field that all branches require, or for the whole value.
+    """Whether the branches have different constants for a field that all branches
+    require, or for the whole value.
 
     At most one branch may be null, and only if no other branch admits null as a constant.
     """
@@ -221,7 +236,8 @@ def are_distinguishable(branches: Sequence[Any], resolve: Resolve) -> bool:
         names = set(constants[0]).intersection(*constants[1:])
     else:
         names = set[str]()
-    # The sets of constants are disjoint if their union has as many members as the sets have together.
+    # The sets of constants are disjoint if their union has as many members as the sets have
+    # together.
     return any(
         len(set[str]().union(*(by_name[name] for by_name in constants)))
         == sum(len(by_name[name]) for by_name in constants)
@@ -230,7 +246,9 @@ def are_distinguishable(branches: Sequence[Any], resolve: Resolve) -> bool:
 
 
 def _values_by_name(schema: Any) -> dict[str, set[str]]:
-    """Return the constants, as JSON text, for the whole value (key ``""``) and for required fields (key ``.name``)."""
+    """Return the constants, as JSON text, for the whole value (key ``""``) and for
+    required fields (key ``.name``).
+    """
     if not isinstance(schema, dict):
         return {}
     schemas: dict[str, Any] = {"": schema}

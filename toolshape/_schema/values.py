@@ -22,8 +22,8 @@ class UnreadableError(ValueError):
 
     ``rule`` says why, and ``location`` says where.
 
-    ``location`` is the place in the value as sent. ``schema_path`` is the path in the canonical schema, in the same
-    form as in losses.
+    ``location`` is the place in the value as sent. ``schema_path`` is the path in the canonical
+    schema, in the same form as in losses.
     """
 
     def __init__(
@@ -64,7 +64,8 @@ class WrittenFloat(float):
 
 
 class WrittenObject(dict[str, Any]):
-    """A JSON object whose text a dict cannot represent: somewhere in it, a key is repeated or a float loses digits.
+    """A JSON object whose text a dict cannot represent: somewhere in it, a key is
+    repeated or a float loses digits.
 
     ``pairs`` holds its members as written.
     """
@@ -86,7 +87,10 @@ class WrittenObject(dict[str, Any]):
 
 
 class WrittenSet(list[Any]):
-    """The items of a set as a JSON list; their order has no meaning. A copy or a pickle is a plain list."""
+    """The items of a set as a JSON list; their order has no meaning.
+
+    A copy or a pickle is a plain list.
+    """
 
     __slots__ = ()
 
@@ -95,7 +99,8 @@ class WrittenSet(list[Any]):
 
 
 class WrittenText(str):
-    """The string that represents a value without a JSON form (for example, a Decimal); ``value`` is the value itself.
+    """The string that represents a value without a JSON form (for example, a Decimal);
+    ``value`` is the value itself.
 
     A copy or a pickle is a plain string.
     """
@@ -137,7 +142,9 @@ def read_json(text: str | bytes | bytearray, *, keeps_keys: bool = True) -> Any:
 
 
 def as_json(text: str) -> Any:
-    """Parse JSON text; return the text itself if it is not JSON, or if it contains NaN or an infinity."""
+    """Parse JSON text; return the text itself if it is not JSON, or if
+    it contains NaN or an infinity.
+    """
     for decoder in (_FINITE_JSON, _FINITE_JSON_WITH_LONG_INTEGERS):
         try:
             return decoder.decode(text)
@@ -149,9 +156,11 @@ def as_json(text: str) -> Any:
 
 
 def as_plain_json(text: str) -> Any:
-    """Parse JSON text like ``as_json``, but without ``WrittenObject`` and ``WrittenFloat`` if plain parsing succeeds.
+    """Parse JSON text like ``as_json``, but without ``WrittenObject`` and
+    ``WrittenFloat`` if plain parsing succeeds.
 
-    Plain parsing is several times as fast. If it fails, or might produce an infinity, ``as_json`` parses the text.
+    Plain parsing is several times as fast. If it fails, or might produce an infinity, ``as_json``
+    parses the text.
     """
     if _MAY_BE_INFINITE.search(text) is None:
         try:
@@ -180,7 +189,9 @@ def write_json(value: Any) -> str:
 
 
 def parser_input(value: Any) -> Any:
-    """Return arguments ready for parsing: a ``WrittenObject`` as its JSON text, anything else unchanged."""
+    """Return arguments ready for parsing: a ``WrittenObject`` as its JSON
+    text, anything else unchanged.
+    """
     if type(value) is WrittenObject:
         return write_json(value)
     return value
@@ -280,7 +291,8 @@ def is_finite(value: Any) -> bool:
 #   validation.pydantic_faults.is_same not     not      equal     equal      lists      which value was rejected
 #   contract.inclusion.is_same_json    not     not      not       not        lists      schemas in a contract
 #
-# The last two functions stay in their modules: is_same depends on WrittenFloat, is_same_json on a lock file's text.
+# The last two functions stay in their modules: is_same depends on WrittenFloat, is_same_json on a
+# lock file's text.
 
 
 def is_equal(one: Any, other: Any, scalars_are_equal: Callable[[Any, Any], bool]) -> bool:
@@ -296,12 +308,16 @@ def is_equal(one: Any, other: Any, scalars_are_equal: Callable[[Any, Any], bool]
 
 
 def is_equal_json(one: Any, other: Any) -> bool:
-    """Whether two values are equal by the rules of JSON Schema: ``1`` equals ``1.0``, but not ``true``."""
+    """Whether two values are equal by the rules of JSON Schema: ``1``
+    equals ``1.0``, but not ``true``.
+    """
     return is_equal(one, other, _is_equal_scalar)
 
 
 def is_same_text(one: Any, other: Any) -> bool:
-    """Whether two values are equal and have the same types: ``1`` equals neither ``1.0`` nor ``true``."""
+    """Whether two values are equal and have the same types: ``1``
+    equals neither ``1.0`` nor ``true``.
+    """
     return is_equal(
         one, other, lambda first, second: type(first) is type(second) and bool(first == second)
     )
@@ -310,10 +326,10 @@ def is_same_text(one: Any, other: Any) -> bool:
 def is_same_value(one: Any, other: Any) -> bool:
     """Whether two values are equal (``==``) for the function that receives them.
 
-    Sets have no order; Decimals and instants are compared by value, not by text. Both values are JSON, with
-    ``WrittenSet`` and ``WrittenText`` for values that JSON cannot represent. If only one side has such a value, the
-    other side's plain JSON is read as the same type. JSON's types are distinct: ``1`` equals ``1.0``, but neither
-    ``True`` nor ``"1"``. ``NaN`` equals itself.
+    Sets have no order; Decimals and instants are compared by value, not by text. Both values are
+    JSON, with ``WrittenSet`` and ``WrittenText`` for values that JSON cannot represent. If only one
+    side has such a value, the other side's plain JSON is read as the same type. JSON's types are
+    distinct: ``1`` equals ``1.0``, but neither ``True`` nor ``"1"``. ``NaN`` equals itself.
     """
     if _is_number(one) and _is_number(other):
         return bool(one == other) or (one != one and other != other)  # noqa: PLR0124 - only NaN is not itself
@@ -348,7 +364,9 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_same_leaf(one: str, other: str) -> bool:
-    """Whether two strings, or their values, are equal; a plain string is parsed as the type of the other value."""
+    """Whether two strings, or their values, are equal; a plain string is parsed
+    as the type of the other value.
+    """
     if isinstance(one, WrittenText) and isinstance(other, WrittenText):
         return _is_same_object(one.value, other.value)
     if str(one) == str(other):
@@ -361,7 +379,9 @@ def _is_same_leaf(one: str, other: str) -> bool:
 
 
 def _is_same_object(one: Any, other: Any) -> bool:
-    """Compare two objects by ``==``, or by their attributes if their class does not define ``__eq__``."""
+    """Compare two objects by ``==``, or by their attributes if their
+    class does not define ``__eq__``.
+    """
     try:
         if type(one) is type(other) and _has_no_equality(type(one)):
             return bool(_attributes(one) == _attributes(other))
@@ -408,8 +428,9 @@ def _read_with(read: Callable[[str], Any], text: str) -> Any:
 def _are_same_unordered(one: list[Any], other: list[Any]) -> bool:
     """Whether two lists of the same length have the same items in any order.
 
-    Items are grouped by a key, and each item is first compared with its own group, so that the time is usually linear.
-    The key is a heuristic: equal items may have different keys, so all remaining items are compared next.
+    Items are grouped by a key, and each item is first compared with its own group, so that the time
+    is usually linear. The key is a heuristic: equal items may have different keys, so all remaining
+    items are compared next.
     """
     remaining: dict[Any, list[Any]] = {}
     for item in other:
@@ -418,7 +439,9 @@ def _are_same_unordered(one: list[Any], other: list[Any]) -> bool:
 
 
 def _take(left: dict[Any, list[Any]], item: Any) -> bool:
-    """Remove an item that equals ``item`` from the remaining items; return whether such an item was found."""
+    """Remove an item that equals ``item`` from the remaining items; return
+    whether such an item was found.
+    """
     for items in itertools.chain(
         [left.get(_group_key(item), [])], left.values()
     ):  # the item's own group first
@@ -430,7 +453,9 @@ def _take(left: dict[Any, list[Any]], item: Any) -> bool:
 
 
 def _group_key(value: Any) -> str:
-    """Return a string that equal values usually share; it ignores the order of lists, which may represent sets."""
+    """Return a string that equal values usually share; it ignores the order of
+    lists, which may represent sets.
+    """
     if isinstance(value, dict):
         return f"{{{','.join(sorted(f'{_group_key(name)}:{_group_key(item)}' for name, item in value.items()))}}}"
     if isinstance(value, list):
@@ -471,9 +496,9 @@ def is_whole(arguments: Any) -> bool:
 def append_text(holder: Any, key: Any, piece: Any) -> None:
     """Append a piece to the string ``holder[key]``, in time proportional to the piece's length.
 
-    For bytes, each call copies the whole value. CPython extends a string in place if nothing else refers to the string,
-    so ``holder`` drops its reference first. A server that counts in UTF-16 may cut a character in two halves, which
-    are joined.
+    For bytes, each call copies the whole value. CPython extends a string in place if nothing else
+    refers to the string, so ``holder`` drops its reference first. A server that counts in UTF-16
+    may cut a character in two halves, which are joined.
     """
     text = holder[key]
     holder[key] = None
@@ -484,7 +509,9 @@ def append_text(holder: Any, key: Any, piece: Any) -> None:
 
 
 def join_halves(text: str) -> str:
-    """Return text in which two halves of a surrogate pair are one character; a half alone stays as it is."""
+    """Return text in which two halves of a surrogate pair are one
+    character; a half alone stays as it is.
+    """
     return _PAIR.sub(_joined, text)
 
 
@@ -496,7 +523,9 @@ def _joined(pair: re.Match[str]) -> str:
 
 
 def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return pairs as a JSON object: a dict, or a ``WrittenObject`` if a dict would lose keys or digits."""
+    """Return pairs as a JSON object: a dict, or a ``WrittenObject`` if a
+    dict would lose keys or digits.
+    """
     value = dict(pairs)
     loses_text = len(value) < len(pairs)
     for item in value.values():
@@ -552,4 +581,6 @@ _FINITE_JSON_WITH_LONG_INTEGERS = json.JSONDecoder(
 )
 _SCAN_PLAIN: Any = getattr(json.JSONDecoder(parse_constant=_reject_constant), "scan_once")  # noqa: B009 - it has no stub
 _MAY_BE_INFINITE = re.compile(r"\d[eE]\+?\d{3}|\d{300}")
-"""The decoders are built once: building one for each text, as ``json.loads`` would, takes as long as a short parse."""
+"""The decoders are built once: building one for each text, as ``json.loads`` would,
+takes as long as a short parse.
+"""

@@ -1,6 +1,8 @@
-"""Applies a rule to every node of a JSON Schema, and builds the functions that map values in both directions.
+"""Applies a rule to every node of a JSON Schema, and builds the functions that
+map values in both directions.
 
-It handles recursion, ``$ref`` and ``$defs``, unions and paths. Which keywords hold schemas is in ``keywords.py``.
+It handles recursion, ``$ref`` and ``$defs``, unions and paths. Which keywords hold schemas is in
+``keywords.py``.
 """
 
 import collections
@@ -47,8 +49,8 @@ from toolshape._schema.union_branches import (
 )
 from toolshape._schema.values import copy_json
 
-# A definition from elsewhere may be hostile: each inlined reference can double the size. The largest of 4,490 real
-# definitions has 12 kB; a refusal takes half a second with this limit.
+# A definition from elsewhere may be hostile: each inlined reference can double the size. The
+# largest of 4,490 real definitions has 12 kB; a refusal takes half a second with this limit.
 MOST_NODES = 15_000
 _MOST_INLINED = (
     2_000  # the limit in ``inline_all_but_recursion``, which may leave references in place
@@ -57,13 +59,15 @@ _SEVERAL = 2
 
 
 def compose(passes: Iterable[Pass]) -> Pass:
-    """Combine passes into a single pass, which runs them in order and then removes unused definitions."""
+    """Combine passes into a single pass, which runs them in order and
+    then removes unused definitions.
+    """
     steps = tuple(passes)
 
-    # Marks keep the path of a node through passes that move it. Most schemas are changed by no pass, and to
-    # mark one, copy it and remove the marks costs more than to ask all passes. So a schema is marked when
-    # the first pass is about to change it. Definitions move to the end as they are marked, so a schema that
-    # has some is marked at once.
+    # Marks keep the path of a node through passes that move it. Most schemas are changed by no
+    # pass, and to mark one, copy it and remove the marks costs more than to ask all passes. So a
+    # schema is marked when the first pass is about to change it. Definitions move to the end as
+    # they are marked, so a schema that has some is marked at once.
     def apply(schema: JsonSchema) -> Lens:
         backs: list[Arrow] = []
         outs: list[Arrow] = []
@@ -121,9 +125,10 @@ class _Everywhere:
     def changes(self, nodes: Iterable[_NodeAt]) -> bool:
         """Whether the rule changes any of the nodes that a walk of the schema visits.
 
-        A provider has about twenty-five passes, and most of them change nothing in most schemas. A walk rebuilds the
-        whole schema and its arrows. That takes many times as long as calling the rule on each node. As long as a rule
-        changes no node, a walk passes it the original nodes. So this method finds a change if and only if a walk would.
+        A provider has about twenty-five passes, and most of them change nothing in most schemas. A
+        walk rebuilds the whole schema and its arrows. That takes many times as long as calling the
+        rule on each node. As long as a rule changes no node, a walk passes it the original nodes.
+        So this method finds a change if and only if a walk would.
         """
         rule = self.rule
         for node, at in nodes:  # noqa: SIM110 - ``any`` with a generator is slower
@@ -137,14 +142,16 @@ def everywhere(rule: Rule, *, constraints: bool = False) -> Pass:
 
     Args:
         rule: The rule.
-        constraints: Whether to also visit subschemas that only constrain (``not``, ``if``, ``patternProperties``). If a
-            rule changes such a subschema, values are mapped only in ``patternProperties``.
+        constraints: Whether to also visit subschemas that only constrain (``not``, ``if``,
+            ``patternProperties``). If a rule changes such a subschema, values are mapped only in
+            ``patternProperties``.
     """
     return _Everywhere(rule, constraints)
 
 
 def nodes_of(schema: JsonSchema, *, constraints: bool = False) -> list[_NodeAt]:
-    """Return the nodes of a schema, each with its place, in the order in which ``everywhere`` applies a rule to them.
+    """Return the nodes of a schema, each with its place, in the order in which
+    ``everywhere`` applies a rule to them.
 
     Args:
         schema: The schema.
@@ -161,11 +168,12 @@ def nodes_of(schema: JsonSchema, *, constraints: bool = False) -> list[_NodeAt]:
 
 
 def inline_all(at_recursion: Rule) -> Pass:
-    """Return a pass that inlines every ``$ref``, and applies a rule to the recursive references that remain.
+    """Return a pass that inlines every ``$ref``, and applies a rule to the
+    recursive references that remain.
 
-    Each definition of a mutually recursive group is inlined once, at its shallowest position. The rule rewrites every
-    other reference to this definition, alone or in a union of such references. So recursion does not multiply the
-    schema's size.
+    Each definition of a mutually recursive group is inlined once, at its shallowest position. The
+    rule rewrites every other reference to this definition, alone or in a union of such references.
+    So recursion does not multiply the schema's size.
     """
 
     def apply(schema: JsonSchema) -> Lens:
@@ -175,7 +183,9 @@ def inline_all(at_recursion: Rule) -> Pass:
 
 
 def inline_all_but_recursion(schema: JsonSchema) -> Lens:
-    """Inline every ``$ref`` that is not recursive; return the schema unchanged if the result would be too large."""
+    """Inline every ``$ref`` that is not recursive; return the schema unchanged if
+    the result would be too large.
+    """
     try:
         walk = _Walk(_unchanged, _unchanged, schema, True)
         walk.keeps_recursion, walk.most = True, _MOST_INLINED
@@ -194,7 +204,9 @@ def remove_marks(schema: JsonSchema) -> JsonSchema:
 
 
 def _mark(schema: JsonSchema) -> tuple[JsonSchema, list[_NodeAt]]:
-    """Return a copy of a schema in which each node holds its path, and a list of these nodes with their places."""
+    """Return a copy of a schema in which each node holds its path, and a list of
+    these nodes with their places.
+    """
     marked_schema: JsonSchema = copy_json(schema)
     if "$defs" in marked_schema:
         marked_schema["$defs"] = marked_schema.pop(
@@ -235,7 +247,9 @@ _Pair: TypeAlias = tuple[int, int]
 
 
 class _Nodes:
-    """Collects the nodes of one schema, innermost first; visits a definition at the first reference to it."""
+    """Collects the nodes of one schema, innermost first; visits a
+    definition at the first reference to it.
+    """
 
     __slots__ = ("constraints", "definitions", "nodes", "resolve", "schema")
 
@@ -323,12 +337,14 @@ def _too_large_error(most: int, path: str) -> UnsupportedError:
 class _Walk:
     """One application of a rule to one schema.
 
-    A definition is rewritten once, when the first reference to it is visited. Its arrows are stored by name, and a
-    reference looks them up when it maps a value. So a recursive definition may refer to arrows that do not exist yet.
+    A definition is rewritten once, when the first reference to it is visited. Its arrows are stored
+    by name, and a reference looks them up when it maps a value. So a recursive definition may refer
+    to arrows that do not exist yet.
 
-    If ``inline`` is set, references are replaced by their definitions instead. A recursive definition cannot be inlined
-    everywhere. For each recursive group around the current node, ``inlined_at`` holds the references that are inlined.
-    All other references into the group are cut, which means that the ``inline`` rule rewrites them.
+    If ``inline`` is set, references are replaced by their definitions instead. A recursive
+    definition cannot be inlined everywhere. For each recursive group around the current node,
+    ``inlined_at`` holds the references that are inlined. All other references into the group are
+    cut, which means that the ``inline`` rule rewrites them.
     """
 
     def __init__(
@@ -385,7 +401,9 @@ class _Walk:
         return follow(node, find, self.schema)
 
     def definition(self, name: str) -> _Step | None:
-        """Return the rewritten definition with this name; ``None`` if it is missing or still being rewritten."""
+        """Return the rewritten definition with this name; ``None`` if it is
+        missing or still being rewritten.
+        """
         if name not in self.definitions and name in self.schema.get("$defs", {}):
             self.definitions[name] = None
             depth, self.depth = self.depth, 0
@@ -469,7 +487,9 @@ class _Walk:
 
     @contextlib.contextmanager
     def entering(self, branches: Sequence[Any], stack: tuple[str, ...]) -> Generator[None]:
-        """Choose the shallowest references to inline, for each recursive group that the walk enters here."""
+        """Choose the shallowest references to inline, for each recursive
+        group that the walk enters here.
+        """
         entered_groups: dict[int, list[str]] = {}
         for name in [
             definition_name(branch["$ref"]) for branch in branches if is_reference(branch)
@@ -488,7 +508,9 @@ class _Walk:
             del self.inlined_at[group]
 
     def shallowest_references(self, group: int, names: list[str]) -> set[int]:
-        """Return the ``id()`` of the shallowest reference to each definition of a group, found breadth first."""
+        """Return the ``id()`` of the shallowest reference to each definition
+        of a group, found breadth first.
+        """
         queue, visited_names, chosen_ids = collections.deque(names), set(names), set[int]()
         while queue:
             for node in referring_nodes(self.schema["$defs"][queue.popleft()]):
@@ -519,7 +541,9 @@ class _Walk:
         return step
 
     def children(self, node: JsonSchema, path: str, stack: tuple[str, ...]) -> _Step:
-        """Rewrite the children of a node, and combine their arrows into arrows for the node's values."""
+        """Rewrite the children of a node, and combine their arrows
+        into arrows for the node's values.
+        """
         has_reference = "$ref" in node and is_reference(node)  # a reference may have siblings
         if has_reference:
             step = self.reference(node)
@@ -678,8 +702,9 @@ class _Walk:
     def report_ambiguous_branches(self, branches: Sequence[_Step], keyword: str, path: str) -> None:
         """Report branches that cannot be distinguished once they are rewritten, or only then.
 
-        A value that fits two branches is sent in the form of the first. Later passes see one branch in it: they may say
-        each of its fields, which shows where the pydantic model takes the value for the other branch, such as a map.
+        A value that fits two branches is sent in the form of the first. Later passes see one branch
+        in it: they may say each of its fields, which shows where the pydantic model takes the value
+        for the other branch, such as a map.
         """
         if not any(branch.back for branch in branches):
             return
@@ -700,7 +725,9 @@ class _Walk:
             )
 
     def alike(self, branches: Sequence[_Step]) -> tuple[set[_Pair], set[_Pair]]:
-        """Return the pairs of changed branches that one value may fit: once they are rewritten, and before."""
+        """Return the pairs of changed branches that one value may fit: once
+        they are rewritten, and before.
+        """
         changed = [
             (first, second)
             for second in range(len(branches))

@@ -1,4 +1,6 @@
-"""Exports a tool to one provider: builds its entry and the lens for its arguments, or reports why it cannot."""
+"""Exports a tool to one provider: builds its entry and the lens for its
+arguments, or reports why it cannot.
+"""
 
 import functools
 import json
@@ -41,8 +43,8 @@ class WireTool(NamedTuple):
     takes_text: bool = False
 
 
-# The keywords that "auto" may change: either toolshape fully reverses the change when it reads a call, or the keyword
-# constrains nothing.
+# The keywords that "auto" may change: either toolshape fully reverses the change when it reads a
+# call, or the keyword constrains nothing.
 _HARMLESS = frozenset(
     {
         "required",
@@ -66,12 +68,13 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
     Args:
         provider: The provider that receives the tool.
         spec: The tool.
-        strict: Whether the provider constrains the arguments. ``"auto"`` chooses strict if the provider documents the
-            schemas that it supports, and if the rewrite only changes names and enums, or sends null for omitted
-            fields.
+        strict: Whether the provider constrains the arguments. ``"auto"`` chooses strict if the
+            provider documents the schemas that it supports, and if the rewrite only changes names
+            and enums, or sends null for omitted fields.
 
     Raises:
-        ExportError: The provider would refuse the tool, or ``strict`` is ``True`` and the provider has no strict form.
+        ExportError: The provider would refuse the tool, or ``strict`` is ``True`` and the provider
+            has no strict form.
     """
     if strict is True and provider.schema.strict is None:
         message = f"{provider.name} has no strict form of a tool: leave out strict="
@@ -113,7 +116,9 @@ def to_wire(provider: Provider, spec: Spec, strict: Strictness = "auto") -> Wire
 
 
 def strict_notes(rules: SchemaRules, schema: JsonSchema) -> list[Loss | Finding]:
-    """Return what a report says of a schema that is sent in strict form: what it needs, and what is kept of it."""
+    """Return what a report says of a schema that is sent in strict form: what it
+    needs, and what is kept of it.
+    """
     notes: list[Loss | Finding] = []
     if rules.strict_needs:
         notes.append(Finding(path="", rule="provider_needs", message=rules.strict_needs))
@@ -142,7 +147,8 @@ def _export_free_text(
 ) -> WireTool:
     """Export a tool whose only argument is plain text, for a provider that takes such tools.
 
-    The entry has no schema. What the schema says of the argument is lost, except for its description.
+    The entry has no schema. What the schema says of the argument is lost, except for its
+    description.
     """
     [(field, schema)] = spec.parameters["properties"].items()
     losses: list[Loss | Finding] = []
@@ -194,7 +200,9 @@ _TOLD = frozenset({"type", "title", "description"})
 
 
 def _say_grammar(spec: Spec, grammar: Grammar) -> tuple[Spec, Loss]:
-    """Return a tool whose argument's description holds the grammar, for providers that take no grammars."""
+    """Return a tool whose argument's description holds the grammar, for
+    providers that take no grammars.
+    """
     [(field, schema)] = spec.parameters["properties"].items()
     if grammar.syntax == "lark":
         kind = "this Lark grammar"
@@ -208,13 +216,17 @@ def _say_grammar(spec: Spec, grammar: Grammar) -> tuple[Spec, Loss]:
 
 
 _MOST_BYTES = 256_000
-"""The most that a schema may have as JSON. Providers refuse less; this is for definitions that nobody has read."""
+"""The most that a schema may have as JSON.
+
+Providers refuse less; this is for definitions that nobody has read.
+"""
 _MUCH = 10
 _LONG = 4_000
 
 
 def _growth(provider: Provider, spec: Spec, sent: JsonSchema) -> list[Finding]:
-    """Return a finding if a schema is sent at many times its size, because the provider takes no references.
+    """Return a finding if a schema is sent at many times its size, because
+    the provider takes no references.
 
     Raises:
         ExportError: The schema is too large to be sent.
@@ -244,7 +256,9 @@ def _largest_field(schema: JsonSchema) -> str:
 def _entry(
     provider: Provider, spec: Spec, is_strict: bool, lens: Lens
 ) -> tuple[Lens, JsonObject, list[Loss]]:
-    """Build the entry with the author's examples and keys; report examples and keys that the provider does not take."""
+    """Build the entry with the author's examples and keys; report examples and keys
+    that the provider does not take.
+    """
     losses: list[Loss] = []
     examples = [example if lens.out is None else lens.out(example) for example in spec.examples]
     if examples and provider.request.examples is None:
@@ -271,16 +285,20 @@ def _entry(
 
 
 def is_significant(loss: Loss) -> bool:
-    """Return whether a loss matters. A new name, null for an omitted field, or a rewritten enum does not matter."""
+    """Return whether a loss matters.
+
+    A new name, null for an omitted field, or a rewritten enum does not matter.
+    """
     return loss.kind != "renamed" and loss.keyword not in _HARMLESS
 
 
 def _is_harmful(spec: Spec, loss: Loss) -> bool:
     """Whether a loss in the strict form keeps ``"auto"`` from choosing it for a tool.
 
-    A definition rarely says that an object has no other fields, and hardly ever means that it has. So the strict form
-    may say it of the object of all arguments, unless that names no field at all, and of the objects inside if whoever
-    imported the definition says so. The calls are still validated by the schema as written.
+    A definition rarely says that an object has no other fields, and hardly ever means that it has.
+    So the strict form may say it of the object of all arguments, unless that names no field at all,
+    and of the objects inside if whoever imported the definition says so. The calls are still
+    validated by the schema as written.
     """
     is_closing = loss.keyword == "additionalProperties" and loss.kind == "narrowed"
     names_fields = bool(spec.parameters.get("properties"))
@@ -310,7 +328,9 @@ def wire_name_of(provider: Provider, name: str) -> str:
 
 
 class Rewritten(NamedTuple):
-    """A schema rewritten for a provider: whether it is strict, the problems that remain, and why it is not strict."""
+    """A schema rewritten for a provider: whether it is strict, the problems that
+    remain, and why it is not strict.
+    """
 
     lens: Lens
     is_strict: bool
@@ -329,8 +349,8 @@ def rewrite(
     Args:
         rules: The provider's rules.
         schema: The canonical schema.
-        strict: Whether the provider constrains the values. ``"auto"`` chooses strict if no loss is harmful and the
-            schema stays short.
+        strict: Whether the provider constrains the values. ``"auto"`` chooses strict if no loss is
+            harmful and the schema stays short.
         is_harmful: Returns whether a loss in the strict form keeps ``"auto"`` from choosing strict.
     """
     if strict == "auto":
@@ -341,7 +361,8 @@ def rewrite(
     if wants_strict and rules.strict is not None:
         lens, problems = _try_passes(rules, rules.strict, schema, is_strict=True)
         is_harmless = not any(map(is_harmful, lens.losses))
-        # Inlining reports no loss, but the model reads the inlined schema at every turn, so its growth is limited.
+        # Inlining reports no loss, but the model reads the inlined schema at every turn, so its
+        # growth is limited.
         is_harmless = is_harmless and len(json.dumps(lens.schema)) <= _MAX_GROWTH * len(
             json.dumps(schema)
         )
@@ -355,7 +376,9 @@ def rewrite(
 def _strict_obstacles(
     lens: Lens, problems: Sequence[Problem], is_harmful: Callable[[Loss], bool]
 ) -> list[Finding]:
-    """Report why a tool is not strict: the first problem or harmful loss in its strict form, or the schema's length."""
+    """Report why a tool is not strict: the first problem or harmful loss in its
+    strict form, or the schema's length.
+    """
     findings = [
         Finding(path=problem.path, rule="not_strict", message=f"not strict: {problem.message}")
         for problem in problems
@@ -438,7 +461,9 @@ def _mark_deferred(
 
 
 def _move_overflow(provider: Provider, spec: Spec, longest: int) -> tuple[JsonSchema, str, Loss]:
-    """Move the part of a description that exceeds the limit into the description of the first parameter."""
+    """Move the part of a description that exceeds the limit into the
+    description of the first parameter.
+    """
     properties: Mapping[str, Any] = spec.parameters.get("properties", {})
     first_parameter = next(iter([*spec.parameters.get("required", ()), *properties]), None)
     if first_parameter is None or not isinstance(properties.get(first_parameter), dict):

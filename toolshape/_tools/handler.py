@@ -1,4 +1,6 @@
-"""Defines ``Handler``, which validates calls of one tool, invokes the tool, and writes results for the model."""
+"""Defines ``Handler``, which validates calls of one tool, invokes the tool,
+and writes results for the model.
+"""
 
 import copy
 import json
@@ -28,23 +30,28 @@ class Handler:
     """Runs the calls of one tool at one provider; compiled at the first call.
 
     Attributes:
-        back: Maps arguments from the provider's form to canonical form; ``None`` if both forms are equal.
+        back: Maps arguments from the provider's form to canonical form; ``None`` if both forms are
+            equal.
         approve: Whether calls wait for approval, or the function that decides this.
         bound_strict: The strictness that ``bind`` was given.
         effects: What the author declared that a call does.
-        check_output: Rejects a result that the output schema does not admit; ``None`` if results are not checked.
+        check_output: Rejects a result that the output schema does not admit; ``None`` if results
+            are not checked.
         group: All handlers of the bound tools.
         has_needs: Whether a call needs injected values, or the tool has no function.
         is_awaited: Whether the tool is a coroutine function without a timeout.
         is_controlled: Whether the tool has hooks or a limit, or takes a ``CallContext``.
         is_guarded: Whether the outermost hook asks a ledger.
         is_indirect: Whether the tool is async or controlled.
-        is_looked_at: Whether results are checked against the output schema, cut, or marked as untrusted.
+        is_looked_at: Whether results are checked against the output schema, cut, or marked as
+            untrusted.
         is_plain: Whether the tool has no needs and no approval, and is called directly.
         is_plain_async: Whether the tool has no needs and no approval, and is awaited.
         runs_code: Whether validators of the author's run on the arguments.
-        runs_alone: Whether the tool writes or destroys; a call then runs after all earlier and before all later calls.
-        runs_last: Whether the tool is async, or a hook does not work with both drivers; ``run`` calls such tools last.
+        runs_alone: Whether the tool writes or destroys; a call then runs after all earlier and
+            before all later calls.
+        runs_last: Whether the tool is async, or a hook does not work with both drivers; ``run``
+            calls such tools last.
         takes_text: Whether ``back`` also maps plain text to the arguments.
         says_text: Whether a string result is sent verbatim.
         shape, record: The form and the record of the tool, from which the handler was compiled.
@@ -115,7 +122,9 @@ class Handler:
         return guarded
 
     def in_context(self, context: Any) -> "Handler":
-        """Return a copy whose validators read ``context``, whenever they run: also for an edit, and for ``arguments``."""
+        """Return a copy whose validators read ``context``, whenever they run: also for
+        an edit, and for ``arguments``.
+        """
         if not self.runs_code:
             return self
         in_context = copy.copy(self)
@@ -124,7 +133,9 @@ class Handler:
         return in_context
 
     def under_name(self, written_name: str) -> "Handler":
-        """Return a copy for a call under a name that was not sent; its validation records the name as a coercion."""
+        """Return a copy for a call under a name that was not sent; its validation
+        records the name as a coercion.
+        """
         renamed = copy.copy(self)
         validate, row = self.validate, Coercion("", "tool_name", written_name, self.wire_name)
 
@@ -170,7 +181,9 @@ class Handler:
         return self._may_return_null
 
     def shown(self, validated: Any) -> JsonObject:
-        """Return validated arguments as JSON, as a person may see them: what may be secret is masked."""
+        """Return validated arguments as JSON, as a person may see
+        them: what may be secret is masked.
+        """
         return self.masked(self.written(validated))
 
     def masked(self, arguments: JsonObject) -> JsonObject:
@@ -182,7 +195,9 @@ class Handler:
         return masked if isinstance(masked, dict) else {}  # the arguments as a whole are secret
 
     def received(self, arguments: Any) -> JsonObject | None:
-        """Validate and coerce received arguments; return them as ``shown`` does, or ``None`` if they are invalid."""
+        """Validate and coerce received arguments; return them as ``shown`` does,
+        or ``None`` if they are invalid.
+        """
         try:
             validated, _ = self.validate(arguments)
             return self.shown(validated)
@@ -201,7 +216,8 @@ class Handler:
         return find_unchecked(validated)
 
     def looked_at(self, text: str, is_text: bool) -> tuple[str, bool | None]:
-        """Check, cut and mark the text of a result; also return ``is_text``, or ``None`` if the text was changed.
+        """Check, cut and mark the text of a result; also return ``is_text``, or
+        ``None`` if the text was changed.
 
         Raises:
             ValueError: The output schema does not admit the result.
@@ -214,13 +230,17 @@ class Handler:
         return framed_text, is_text if framed_text is text else None
 
     def framed(self, text: str) -> str:
-        """Cut text to the length that the tool allows, and mark the text if the tool's results are untrusted."""
+        """Cut text to the length that the tool allows, and mark the text if
+        the tool's results are untrusted.
+        """
         return self._mark(self._cut(text))
 
     def framed_parts(self, parts: tuple[Part, ...]) -> tuple[str, tuple[Part, ...]]:
-        """Cut and mark parts; also return one string that replaces all parts, for providers that take only text.
+        """Cut and mark parts; also return one string that replaces all parts, for
+        providers that take only text.
 
-        If a file is untrusted, its name is marked as untrusted. If its content is text, the content is marked too.
+        If a file is untrusted, its name is marked as untrusted. If its content is text, the content
+        is marked too.
         """
         cut_parts = tuple(
             Text(self._cut(part.text)) if isinstance(part, Text) else part for part in parts
@@ -243,7 +263,9 @@ class Handler:
         return self._mark(as_text(cut_parts)), tuple(sent_parts)
 
     def _anonymise(self, part: Image | File, number: int) -> Part:
-        """Give a part a neutral name and media type; mark its data as untrusted if the data is text."""
+        """Give a part a neutral name and media type; mark its data as
+        untrusted if the data is text.
+        """
         is_type = re.fullmatch(r"[a-zA-Z0-9.+-]+/[a-zA-Z0-9.+-]+", part.media_type)
         if is_type:
             media_type = part.media_type.lower()
@@ -291,7 +313,8 @@ def _in_context(validate: Validate, context: Any) -> Validate:
 def _output_check(record: Record, *, is_advertised: bool) -> Callable[[str, bool], None] | None:
     """Return the check of results against the output schema, or ``None``.
 
-    Results are checked if the tool asks for the check or, by default, if the provider was sent the schema.
+    Results are checked if the tool asks for the check or, by default, if the provider was sent the
+    schema.
     """
     options, schema = record.options, record.output.schema
     is_advertised = is_advertised and not (options.untrusted or options.longest_result)
@@ -317,7 +340,9 @@ def _runs_alone(effects: frozenset[str], default_effect: DefaultEffect) -> bool:
 
 
 def _length(arguments: Any) -> int:
-    """Return the length of arguments as JSON; 0 if they are no JSON, or nested so deeply that no tool takes them."""
+    """Return the length of arguments as JSON; 0 if they are no JSON, or nested so
+    deeply that no tool takes them.
+    """
     if isinstance(arguments, (str, bytes)):
         return len(arguments)
     try:
@@ -327,9 +352,11 @@ def _length(arguments: Any) -> int:
 
 
 class Handlers:
-    """The handlers of the bound shapes, by wire name, and beside them the target of the answer, if there is one.
+    """The handlers of the bound shapes, by wire name, and beside them the target
+    of the answer, if there is one.
 
-    ``compiled`` holds the handlers that were used so far. ``context`` is what validators of arguments and answers read.
+    ``compiled`` holds the handlers that were used so far. ``context`` is what validators of
+    arguments and answers read.
     """
 
     __slots__ = (
@@ -372,7 +399,9 @@ class Handlers:
         self.context: Any = None
 
     def of_some(self, shapes: Mapping[str, Shape]) -> "Handlers":
-        """Return ``Handlers`` for a subset of these shapes; both objects share the compiled handlers."""
+        """Return ``Handlers`` for a subset of these shapes; both
+        objects share the compiled handlers.
+        """
         subset = Handlers(
             shapes,
             self.hooks,
@@ -394,13 +423,17 @@ class Handlers:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The wire names of all tools, listed for the first unknown name; ``nearest`` indexes a tuple only once."""
+        """The wire names of all tools, listed for the first unknown name;
+        ``nearest`` indexes a tuple only once.
+        """
         if self._names is None:
             self._names = tuple(self.shapes)
         return self._names
 
     def find(self, wire_name: Any) -> Handler | None:
-        """Return the handler of a tool, compiled at its first call; ``None`` if there is no such tool."""
+        """Return the handler of a tool, compiled at its first call;
+        ``None`` if there is no such tool.
+        """
         if not isinstance(wire_name, str):
             return None
         shape = self.shapes.get(wire_name) or self._of_earlier_name(wire_name)
@@ -417,7 +450,9 @@ class Handlers:
 
     @property
     def may_hold_secrets(self) -> bool:
-        """Whether a call of any of these tools, or the answer, may hold a secret; a model may mean it by any name."""
+        """Whether a call of any of these tools, or the answer, may hold a secret; a
+        model may mean it by any name.
+        """
         found = self._may_hold_secrets
         if found is None:
             tools = (record_of(shape.tool) for shape in self.shapes.values())
@@ -427,7 +462,9 @@ class Handlers:
         return found
 
     def target(self, wire_name: Any) -> Any:
-        """Return the handler of a tool, or the target of the answer; ``None`` if the name is of neither."""
+        """Return the handler of a tool, or the target of the answer;
+        ``None`` if the name is of neither.
+        """
         handler = self.find(wire_name)
         if handler is None and self.answer:
             return self.answer.called(wire_name)
@@ -436,8 +473,8 @@ class Handlers:
     def find_meant(self, wire_name: Any) -> Handler | None:
         """Return the handler of the only tool that a model can mean by a name that was not sent.
 
-        It may write the tool's own name, or put other signs in the place of underscores. In a stored message this
-        proves nothing: at that time there may have been another tool.
+        It may write the tool's own name, or put other signs in the place of underscores. In a
+        stored message this proves nothing: at that time there may have been another tool.
         """
         if not isinstance(wire_name, str) or (self.answer and self.answer.called(wire_name)):
             return None

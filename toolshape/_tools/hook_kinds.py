@@ -10,7 +10,9 @@ from toolshape._records.result import Result
 
 
 class EitherHook(Protocol):
-    """A hook for both drivers: an event loop awaits its ``acall``; without a loop, the hook itself is called."""
+    """A hook for both drivers: an event loop awaits its ``acall``; without a
+    loop, the hook itself is called.
+    """
 
     def __call__(self, context: CallContext, proceed: Callable[[], Result], /) -> Result | None:
         """Run as the hook of ``run`` and ``dispatch``."""
@@ -28,7 +30,9 @@ Hook: TypeAlias = (
     | Callable[[CallContext, Callable[[], Awaitable[Result]]], Awaitable[Result | None]]
     | EitherHook
 )
-"""A hook: ``def hook(context, proceed)``, ``async def``, or both; ``proceed()`` runs the inner hooks and the tool."""
+"""A hook: ``def hook(context, proceed)``, ``async def``, or both; ``proceed()``
+runs the inner hooks and the tool.
+"""
 
 
 def is_either_hook(hook: Any) -> bool:
@@ -83,8 +87,8 @@ def check_hooks(hooks: Sequence[Hook], *, is_async: bool) -> None:
     """Check that the driver can run these hooks.
 
     Raises:
-        UsageError: A hook is ``def`` but the calls are awaited. Or a hook is ``async def``, the calls are not awaited,
-            and an event loop is running.
+        UsageError: A hook is ``def`` but the calls are awaited. Or a hook is ``async def``, the
+            calls are not awaited, and an event loop is running.
     """
     for hook in hooks:
         name = hook_name(hook)

@@ -10,8 +10,11 @@ from toolshape._records.errors import DefinitionError, Problem, did_you_mean
 from toolshape._validation.coercion import choose_rules
 
 Approve: TypeAlias = Callable[[JsonObject], bool] | Callable[[JsonObject, Mapping[str, Any]], bool]
-"""A function that returns whether a call needs approval. It takes the call's arguments as a dict of JSON values. If it
-has a second parameter, it also takes the injected values."""
+"""A function that returns whether a call needs approval.
+
+It takes the call's arguments as a dict of JSON values. If it has a second parameter, it also takes
+the injected values.
+"""
 
 
 class ToolOptions(TypedDict, total=False):

@@ -1,4 +1,6 @@
-"""The immutable record behind a ``Tool``: the data for exports and calls, from a function or a definition."""
+"""The immutable record behind a ``Tool``: the data for exports and calls,
+from a function or a definition.
+"""
 
 import copy
 import functools
@@ -33,15 +35,17 @@ if TYPE_CHECKING:
 
 _SURELY = 0.8  # a name at least this similar counts as misspelt
 Binding: TypeAlias = Literal["to_object", "to_class", "never"]
-"""What a tool from a class body is bound to when code reads it from an object: the object, its class, or nothing."""
+"""What a tool from a class body is bound to when code reads it from an object: the
+object, its class, or nothing.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Record:
     """The data behind a ``Tool``: its source, its options, and the function that a call runs.
 
-    If the tool is bound to an object, ``function`` is the bound method. ``needs_object`` says whether the tool is a
-    method that is not bound yet.
+    If the tool is bound to an object, ``function`` is the bound method. ``needs_object`` says
+    whether the tool is a method that is not bound yet.
     """
 
     function: Callable[..., Any] | None
@@ -83,7 +87,9 @@ class Record:
 
     @functools.cached_property
     def validate_for_call(self) -> Validate:
-        """Validates like ``validate``, but rejects calls that need approval: a direct call cannot wait."""
+        """Validates like ``validate``, but rejects calls that need
+        approval: a direct call cannot wait.
+        """
         if self.options.approve is False:
             return self.validate
 
@@ -102,12 +108,13 @@ class Record:
         return not isinstance(approve, bool) and _takes_injected_values(approve)
 
     def must_wait(self, validated: Any, inject: Mapping[str, Any] | None = None) -> bool:
-        """Whether a call must wait for approval; also true if the user's ``approve`` function raises.
+        """Whether a call must wait for approval; also true if the
+        user's ``approve`` function raises.
 
         Args:
             validated: The validated arguments.
-            inject: The injected values, or ``None`` before they are known. With ``None``, a function that needs these
-                values cannot decide, so the call waits.
+            inject: The injected values, or ``None`` before they are known. With ``None``, a
+                function that needs these values cannot decide, so the call waits.
         """
         approve: Any = self.options.approve
         if isinstance(approve, bool):
@@ -131,7 +138,9 @@ class Record:
 
     @functools.cached_property
     def validate_uncoerced(self) -> Validate:
-        """Validates arguments that an author wrote: in canonical form, with every coercion rule off."""
+        """Validates arguments that an author wrote: in canonical
+        form, with every coercion rule off.
+        """
         return self.compile_validation(ValidationSettings(self.name, frozenset()))
 
     @functools.cached_property
@@ -141,12 +150,15 @@ class Record:
         secrets = Secrets(schema)
         if secrets.are_there or not isinstance(self.source, FunctionSource):
             return secrets
-        # A type for secrets whose schema says nothing of it: an author may have replaced the schema.
+        # A type for secrets whose schema says nothing of it: an author may have replaced the
+        # schema.
         return Secrets(schema, hides_all=has_secret_types(self.source.model()))
 
     @property
     def takes_secrets(self) -> bool:
-        """Whether an argument may hold a secret: the schema marks one, or the model has a type for secrets anywhere."""
+        """Whether an argument may hold a secret: the schema marks one, or the model
+        has a type for secrets anywhere.
+        """
         return self.secrets.are_there
 
     @functools.cached_property
@@ -223,7 +235,9 @@ class Record:
         return Record(function=method, source=source.as_method, options=self.options, is_bound=True)
 
     def in_class(self) -> "Record":
-        """Return this record for a method, because ``__set_name__`` showed that the first parameter is ``self``."""
+        """Return this record for a method, because ``__set_name__`` showed that
+        the first parameter is ``self``.
+        """
         source = self._function_source()
         is_defined = "definition" in vars(source)
         return replace(
@@ -253,7 +267,9 @@ def _takes_injected_values(function: Callable[..., Any]) -> bool:
 
 
 def _own_settings(record: Record) -> ValidationSettings:
-    """Return the settings for a call without a provider: canonical arguments, and only the tool's own rules."""
+    """Return the settings for a call without a provider: canonical arguments,
+    and only the tool's own rules.
+    """
     return ValidationSettings(record.name, choose_rules(record.options.coerce))
 
 
@@ -264,7 +280,9 @@ def add_context(
     inject: Mapping[str, Any],
     cancellation: Cancellation,
 ) -> Mapping[str, Any]:
-    """Return the injected values for a call without a provider, with a ``CallContext`` if the function takes one."""
+    """Return the injected values for a call without a provider, with a
+    ``CallContext`` if the function takes one.
+    """
     contexts = record.definition.layout.contexts
     if not contexts:
         return inject
@@ -332,8 +350,8 @@ def refuse_uncallable(record: Record, inject: Mapping[str, Any]) -> None:
     """Check that a tool can be called with these injected values.
 
     Raises:
-        UsageError: The tool is an unbound method or has no function, or an injected value is missing or has a misspelt
-            name.
+        UsageError: The tool is an unbound method or has no function, or an injected value is
+            missing or has a misspelt name.
     """
     refuse_unbound_method(record)
     if record.function is None:
@@ -359,7 +377,8 @@ def refuse_uncallable(record: Record, inject: Mapping[str, Any]) -> None:
 
 
 def check_validation_of_results(record: Record) -> None:
-    """If ``validate_result`` is set, check that the results of the tool can be validated against a schema.
+    """If ``validate_result`` is set, check that the results of the tool can
+    be validated against a schema.
 
     Raises:
         DefinitionError: There is no schema, or jsonschema is not installed.
@@ -380,7 +399,8 @@ def check_validation_of_results(record: Record) -> None:
 
 
 def check_free_text(options: Options, definition: Definition) -> None:
-    """Check that a tool of free text has one string as its only argument, and a grammar that can be read.
+    """Check that a tool of free text has one string as its only argument,
+    and a grammar that can be read.
 
     Raises:
         DefinitionError: It has other arguments, or the grammar is wrong.

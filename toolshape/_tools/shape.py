@@ -1,4 +1,6 @@
-"""Defines ``Shape``, the form of one tool that one provider is sent, and compiles the shapes of a set of tools."""
+"""Defines ``Shape``, the form of one tool that one provider is sent, and
+compiles the shapes of a set of tools.
+"""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,10 +21,11 @@ Rules: TypeAlias = Mapping[str, bool] | bool | None
 class Shape(NamedTuple):
     """One tool in the form that one provider is sent.
 
-    ``entry`` is the JSON that the provider is sent; it includes ``description`` and ``schema`` (of the parameters).
-    ``differences`` lists the losses and findings for a report. ``settings`` control how calls are validated.
-    ``advertises_output`` tells whether the provider is sent output schemas. ``out`` maps canonical arguments to the
-    form that the provider was sent. ``validations`` caches the compiled validations, by their settings.
+    ``entry`` is the JSON that the provider is sent; it includes ``description`` and ``schema`` (of
+    the parameters). ``differences`` lists the losses and findings for a report. ``settings``
+    control how calls are validated. ``advertises_output`` tells whether the provider is sent output
+    schemas. ``out`` maps canonical arguments to the form that the provider was sent.
+    ``validations`` caches the compiled validations, by their settings.
     """
 
     tool: Tool[..., Any]
@@ -39,7 +42,9 @@ class Shape(NamedTuple):
     validations: dict[ValidationSettings, Validate]
 
     def validation(self, settings: ValidationSettings) -> Validate:
-        """Return the function that validates arguments with these settings, compiled at its first use."""
+        """Return the function that validates arguments with these
+        settings, compiled at its first use.
+        """
         validate = self.validations.get(settings)
         if validate is None:
             validate = self.validations[settings] = record_of(self.tool).compile_validation(
@@ -49,7 +54,9 @@ class Shape(NamedTuple):
 
 
 class Shapes(NamedTuple):
-    """The shapes of a set of tools, and the names of the tools that are not strict because of the provider's limits."""
+    """The shapes of a set of tools, and the names of the tools that are not strict
+    because of the provider's limits.
+    """
 
     compiled: list[Shape]
     relaxed: frozenset[str]
@@ -75,7 +82,8 @@ def compile_shapes(
         beside: Other schemas in the request, which count toward the same limits for strict schemas.
 
     Raises:
-        ExportError: A tool cannot be sent to the provider, or the tools together cannot be sent in the requested form.
+        ExportError: A tool cannot be sent to the provider, or the tools together cannot be sent in
+            the requested form.
     """
     requested: list[tuple[Tool[..., Any], Strictness]] = [
         (tool, strict if tool.strict is None else tool.strict) for tool in tools
@@ -109,15 +117,18 @@ def compile_shapes(
 
 
 _Wish: TypeAlias = Strictness | Literal["relaxed"]
-"""The requested strictness; ``"relaxed"`` is not strict, because the tools would exceed the provider's limits."""
+"""The requested strictness; ``"relaxed"`` is not strict, because the tools
+would exceed the provider's limits.
+"""
 
 
 def _compile_wire_tool(provider: Provider, tool: Tool[..., Any], wish: _Wish) -> WireTool:
-    """Return a tool in the form that a provider is sent, compiled once for each record and provider.
+    """Return a tool in the form that a provider is sent, compiled
+    once for each record and provider.
 
-    Most of the cost of a registry is in this step. Records and providers do not change, so a second registry of the
-    same tools, such as a registry for each user, reuses the form that the first registry compiled. The record caches
-    the form as long as both the record and the provider exist.
+    Most of the cost of a registry is in this step. Records and providers do not change, so a second
+    registry of the same tools, such as a registry for each user, reuses the form that the first
+    registry compiled. The record caches the form as long as both the record and the provider exist.
     """
     compiled = record_of(tool).compiled_for(provider)
     wire_tool: WireTool | None = compiled.get(("wire", wish))

@@ -1,4 +1,6 @@
-"""Defines the two sources of a tool: a decorated function, or a ready-made definition, such as an OpenAI tool."""
+"""Defines the two sources of a tool: a decorated function, or a ready-made
+definition, such as an OpenAI tool.
+"""
 
 import copy
 import functools
@@ -49,10 +51,11 @@ class Definition(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class FunctionSource:
-    """A decorated function and its cached definition; tools that differ only in options or object share this source.
+    """A decorated function and its cached definition; tools that differ only in
+    options or object share this source.
 
-    ``frame`` holds the frame in which the function was decorated, until the annotations are resolved: they may use
-    local names of this frame.
+    ``frame`` holds the frame in which the function was decorated, until the annotations are
+    resolved: they may use local names of this frame.
     """
 
     function: Any
@@ -69,7 +72,8 @@ class FunctionSource:
         """The signature, pydantic model and schema of the function.
 
         Raises:
-            DefinitionError: The function cannot be a tool, or a name in its annotations is not defined yet.
+            DefinitionError: The function cannot be a tool, or a name in its annotations is not
+                defined yet.
         """
         if self.origin is not None:
             return define_model(signatures.drop_first_parameter(self.origin.definition.signature))
@@ -136,7 +140,9 @@ class FunctionSource:
         return write_arguments(validated, self.definition.layout.omittable)
 
     def comparable(self, validated: Any, *, reveals: bool) -> JsonObject:
-        """Return validated arguments as JSON that ``is_same_value`` can compare; ``reveals`` adds secrets."""
+        """Return validated arguments as JSON that ``is_same_value`` can
+        compare; ``reveals`` adds secrets.
+        """
         return write_arguments(
             validated,
             self.definition.layout.omittable,
@@ -144,7 +150,9 @@ class FunctionSource:
         )
 
     def sparse(self, validated: Any) -> JsonObject:
-        """Return JSON without the nested fields that the caller left out; this JSON validates to the same arguments."""
+        """Return JSON without the nested fields that the caller left out; this JSON
+        validates to the same arguments.
+        """
         return write_arguments(
             validated, self.definition.layout.omittable, ParameterForm(reveals=True, is_sparse=True)
         )
@@ -215,7 +223,9 @@ class DefinitionSource:
         )
 
     def compile_invoke(self, _function: Callable[..., Any] | None) -> Invoke:
-        """Return the compiled call to the tool's function, which was made when the definition was read."""
+        """Return the compiled call to the tool's function, which was
+        made when the definition was read.
+        """
         return self.definition.invoke
 
     def written(self, validated: Any) -> JsonObject:
@@ -247,7 +257,9 @@ class DefinitionSource:
 
     @functools.cached_property
     def find_unchecked(self) -> FindUnchecked | None:
-        """The search for texts that are too long for their patterns; ``None`` if no pattern is about a text."""
+        """The search for texts that are too long for their patterns; ``None``
+        if no pattern is about a text.
+        """
         if not self.definition.searches.are_any:
             return None
         from toolshape._tools.definition import build  # noqa: PLC0415 - most programs have no foreign definitions

@@ -1,4 +1,6 @@
-"""Fits the strict tools of a request into a provider's limits: finds the tools that must be sent in lenient form."""
+"""Fits the strict tools of a request into a provider's limits: finds the tools
+that must be sent in lenient form.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,10 +12,12 @@ from toolshape._schema.limits import GrammarSize, grammar_size
 
 
 class Candidate(NamedTuple):
-    """A tool in the request: its wire schema, whether it is strict, and whether the user asked for strict.
+    """A tool in the request: its wire schema, whether it is strict, and
+    whether the user asked for strict.
 
-    If ``is_strict`` is ``False``, the tool is sent in lenient form in any case, and matters only for a shared budget.
-    ``is_tool`` is ``False`` for the answer's schema: its size counts, but not as a tool.
+    If ``is_strict`` is ``False``, the tool is sent in lenient form in any case, and matters only
+    for a shared budget. ``is_tool`` is ``False`` for the answer's schema: its size counts, but not
+    as a tool.
     """
 
     name: str
@@ -27,17 +31,18 @@ class Candidate(NamedTuple):
 def find_relaxed(
     provider: Provider, budget: Budget, candidates: Sequence[Candidate]
 ) -> frozenset[str]:
-    """Find the strict tools that must be sent in lenient form so that the other strict tools fit the budget.
+    """Find the strict tools that must be sent in lenient form so that the
+    other strict tools fit the budget.
 
-    Explicitly strict tools take precedence, then destructive tools, then the cheapest tools; ties keep the given order.
-    An added tool therefore displaces as few other tools as possible.
+    Explicitly strict tools take precedence, then destructive tools, then the cheapest tools; ties
+    keep the given order. An added tool therefore displaces as few other tools as possible.
 
     Raises:
         ExportError: The explicitly strict tools do not fit; the error names the tools to relax.
     """
     strict = [tool for tool in candidates if tool.is_strict]
-    # A shared budget is all or nothing: one lenient tool makes all tools lenient. If the user asked for strict tools,
-    # a lenient tool is an error.
+    # A shared budget is all or nothing: one lenient tool makes all tools lenient. If the user asked
+    # for strict tools, a lenient tool is an error.
     if budget.is_shared and len(strict) < len(candidates):
         if explicit_names := [tool.name for tool in strict if tool.is_asked]:
             lenient = ", ".join(tool.name for tool in candidates if not tool.is_strict)

@@ -1,4 +1,6 @@
-"""Defines ``Tool`` and ``@tool``, which makes a function a tool for models and keeps it callable from Python."""
+"""Defines ``Tool`` and ``@tool``, which makes a function a tool for models and
+keeps it callable from Python.
+"""
 
 import functools
 import inspect
@@ -81,7 +83,9 @@ Arguments: TypeAlias = str | bytes | Mapping[str, Any] | None
 
 
 class _SignatureOfFunction:
-    """Provides ``__signature__`` for ``inspect.signature``, on instances only: the class keeps its own signature."""
+    """Provides ``__signature__`` for ``inspect.signature``, on instances only: the
+    class keeps its own signature.
+    """
 
     def __get__(self, instance: Any, owner: type[Any] | None = None) -> inspect.Signature:
         if instance is None:
@@ -97,10 +101,11 @@ class _SignatureOfFunction:
 
 
 class Tool(Generic[P, R]):
-    """A function that models can call: call it from Python as before, export it, or pass it a model's arguments.
+    """A function that models can call: call it from Python as before, export it,
+    or pass it a model's arguments.
 
-    ``tool`` makes a ``Tool``. If the function is a method, accessing the tool through an object binds it to
-    that object.
+    ``tool`` makes a ``Tool``. If the function is a method, accessing the tool through an object
+    binds it to that object.
     """
 
     __signature__ = _SignatureOfFunction()
@@ -188,7 +193,8 @@ class Tool(Generic[P, R]):
         return hash(self.function)
 
     def __set_name__(self, owner: type[Any], name: str) -> None:
-        # Only this hook proves that the function is a method: the first parameter of a method can have any name.
+        # Only this hook proves that the function is a method: the first parameter of a method can
+        # have any name.
         record = self._record
         qualified_name = getattr(self.function, "__qualname__", None)
         is_method = (
@@ -205,8 +211,9 @@ class Tool(Generic[P, R]):
         return self
 
     def __reduce__(self) -> "str | tuple[Any, ...]":
-        # Tools are pickled by name, like functions and methods. If there is no name, or if the name leads to the
-        # wrapped function instead of the tool, the function is pickled with the options.
+        # Tools are pickled by name, like functions and methods. If there is no name, or if the name
+        # leads to the wrapped function instead of the tool, the function is pickled with the
+        # options.
         record = self._record
         if self._origin is not None:
             method = cast("types.MethodType", self.function)
@@ -248,7 +255,9 @@ class Tool(Generic[P, R]):
 
     @property
     def description(self) -> str:
-        """The text that models read: ``description=`` of ``tool``, or the docstring's text and sections for callers."""
+        """The text that models read: ``description=`` of ``tool``, or the docstring's
+        text and sections for callers.
+        """
         explicit_description = self._record.options.description
         if explicit_description is None:
             return self._record.definition.description
@@ -269,12 +278,16 @@ class Tool(Generic[P, R]):
 
     @property
     def timeout(self) -> float | None:
-        """The seconds after which an unfinished call is answered with an error, if an event loop runs the tool."""
+        """The seconds after which an unfinished call is answered with an error,
+        if an event loop runs the tool.
+        """
         return self._record.options.timeout
 
     @property
     def strict(self) -> Strictness | None:
-        """Whether providers must constrain the arguments to the schema; if ``None``, the registry decides."""
+        """Whether providers must constrain the arguments to the schema; if
+        ``None``, the registry decides.
+        """
         return self._record.options.strict
 
     @property
@@ -287,7 +300,8 @@ class Tool(Generic[P, R]):
         """The pydantic model that provides the schema and validates the arguments of every call.
 
         Raises:
-            UsageError: The tool was made from a definition, whose JSON Schema validates the arguments.
+            UsageError: The tool was made from a definition, whose JSON Schema validates the
+                arguments.
         """
         return self._record.source.model()
 
@@ -298,13 +312,17 @@ class Tool(Generic[P, R]):
 
     @property
     def output_schema(self) -> JsonSchema | None:
-        """The JSON Schema of the result, as a copy; ``None`` if the return annotation does not describe the result."""
+        """The JSON Schema of the result, as a copy; ``None`` if the return
+        annotation does not describe the result.
+        """
         schema = self._record.output.schema
         return None if schema is None else copy_json(schema)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Points that the author should review, although the tool works, such as an undescribed parameter."""
+        """Points that the author should review, although the tool works,
+        such as an undescribed parameter.
+        """
         findings = self._record.definition.findings + self._record.output.findings
         if self._record.options.description:
             findings = tuple(finding for finding in findings if finding.rule != "undescribed")
@@ -355,29 +373,35 @@ class Tool(Generic[P, R]):
     ) -> "Tool[..., Any]":
         """Make a tool from a definition in the format of any provider, or from a JSON Schema.
 
-        The tool can be sent to every provider. Its own schema validates the arguments; coercion and error messages are
-        the same as for other tools. This method needs the extra ``schema``.
+        The tool can be sent to every provider. Its own schema validates the arguments; coercion and
+        error messages are the same as for other tools. This method needs the extra ``schema``.
 
         Args:
-            definition: A dict, an SDK object or JSON text: a definition for OpenAI, Anthropic, Gemini, Bedrock, MCP,
-                Mistral, Cohere or Ollama, a bare JSON Schema (with ``name=``), or a format that test sets or
-                registries use. The structure of the definition determines the format.
-            function: The function that runs the calls. It receives all arguments and injected values by keyword.
-                Without a function, the tool is sent and its calls are planned, but they cannot run.
-            verbatim: Whether to send the definition unchanged, and ignore the options, for providers that use its
-                format. A definition that the provider would reject still raises ``ExportError``.
-            documents: The schemas, or the documents that contain them, to which the definition refers, by URI. Nothing
-                is fetched.
-            closed: Whether the objects inside the arguments have no further fields, although the schema does not say
-                so. The strict form of the schema then says it, so that ``strict="auto"`` can be strict. The object of
-                all arguments is always closed there. Calls are validated by the schema as written.
-            defaults: Whether a field that a model leaves out gets the default in the schema. If not given, it does if
-                the tool has a function. A tool without a function is a relay: its server has its own defaults, and for
-                many servers a field that is left out means that nothing changes.
+            definition: A dict, an SDK object or JSON text: a definition for OpenAI, Anthropic,
+                Gemini, Bedrock, MCP, Mistral, Cohere or Ollama, a bare JSON Schema (with
+                ``name=``), or a format that test sets or registries use. The structure of the
+                definition determines the format.
+            function: The function that runs the calls. It receives all arguments and injected
+                values by keyword. Without a function, the tool is sent and its calls are planned,
+                but they cannot run.
+            verbatim: Whether to send the definition unchanged, and ignore the options, for
+                providers that use its format. A definition that the provider would reject still
+                raises ``ExportError``.
+            documents: The schemas, or the documents that contain them, to which the definition
+                refers, by URI. Nothing is fetched.
+            closed: Whether the objects inside the arguments have no further fields, although the
+                schema does not say so. The strict form of the schema then says it, so that
+                ``strict="auto"`` can be strict. The object of all arguments is always closed there.
+                Calls are validated by the schema as written.
+            defaults: Whether a field that a model leaves out gets the default in the schema. If not
+                given, it does if the tool has a function. A tool without a function is a relay: its
+                server has its own defaults, and for many servers a field that is left out means
+                that nothing changes.
             **options: The options of ``tool``; they take precedence over the definition.
 
         Raises:
-            DefinitionError: The format is unknown, the schema is invalid, or the function does not match the schema.
+            DefinitionError: The format is unknown, the schema is invalid, or the function does not
+                match the schema.
             ImportError: The extra ``schema`` is not installed.
         """
         from toolshape._tools.definition import build  # noqa: PLC0415 - it loads all formats, and most programs need none
@@ -422,10 +446,10 @@ class Tool(Generic[P, R]):
             inject: The values of injected parameters, by name.
 
         Raises:
-            CallError: The arguments are invalid, or the call needs approval; the function did not run. Or the function
-                failed; ``__cause__`` is the original exception.
-            UsageError: An injected value is missing, or the tool is async and an event loop is running. The function
-                did not run.
+            CallError: The arguments are invalid, or the call needs approval; the function did not
+                run. Or the function failed; ``__cause__`` is the original exception.
+            UsageError: An injected value is missing, or the tool is async and an event loop is
+                running. The function did not run.
         """
         call = self._record.call
         if type(self) is Tool and self._origin is None:  # the next ``call`` skips this frame
@@ -462,7 +486,9 @@ class Tool(Generic[P, R]):
     async def acall(
         self, arguments: Arguments, *, inject: Mapping[str, Any] = NOTHING_INJECTED
     ) -> Any:
-        """Like ``call``, for a running event loop: an async tool runs in the loop, any other tool in a thread."""
+        """Like ``call``, for a running event loop: an async tool runs in the
+        loop, any other tool in a thread.
+        """
         from toolshape._function.calling import aio, limited  # noqa: PLC0415 - asyncio costs a sixth of importing pydantic
 
         aio.require_loop()
@@ -500,8 +526,8 @@ class Tool(Generic[P, R]):
 
         Args:
             provider: The provider that receives the entry.
-            strict: Whether the provider must constrain the arguments to the schema. The default is the tool's own
-                ``strict``, or ``"auto"``.
+            strict: Whether the provider must constrain the arguments to the schema. The default is
+                the tool's own ``strict``, or ``"auto"``.
 
         Raises:
             ExportError: The provider does not support this tool, or has no strict form.
@@ -516,7 +542,9 @@ class Tool(Generic[P, R]):
 
 
 def is_read(tool: Tool[..., Any]) -> bool:
-    """Whether the schema of a tool is known: one from ``add_definitions`` is read when it is first used."""
+    """Whether the schema of a tool is known: one from ``add_definitions``
+    is read when it is first used.
+    """
     return "_unread" not in vars(tool)
 
 
@@ -550,54 +578,67 @@ def tool(
     function: None = None, /, **options: "Unpack[ToolOptions]"
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 def tool(function: Any = None, /, **options: "Unpack[ToolOptions]") -> Any:
-    """Make a function a tool, as ``@tool`` or ``@tool(...)``; the function can still be called from Python.
+    """Make a function a tool, as ``@tool`` or ``@tool(...)``; the function
+    can still be called from Python.
 
     Args:
-        function: A function, method, staticmethod, classmethod, ``functools.partial`` or callable object, sync or
-            async. The result of a generator is the list of the values that it yields.
+        function: A function, method, staticmethod, classmethod, ``functools.partial`` or callable
+            object, sync or async. The result of a generator is the list of the values that it
+            yields.
         **options: The options, all by keyword:
 
             - ``name``: The name by which models call the tool. The default is the function's name.
             - ``title``: The name that people see.
-            - ``description``: The text that models read, instead of the docstring's text and sections for callers.
-            - ``strict``: Whether providers must constrain the arguments to the schema: ``True``, ``False``, or
-              ``"auto"`` (strict only if every schema change for the strict form is harmless). By default the registry
-              decides.
-            - ``coerce``: Coercion rules to switch on or off, by name; ``False`` switches all rules off.
-            - ``timeout``: The seconds after which an unfinished call is answered with an error. ``adispatch`` and
-              ``acall`` enforce this limit. A synchronous function cannot be stopped: it continues in its thread, and
-              can check ``CallContext.cancelled``. Time spent waiting for a slot under ``limit`` does not count.
-            - ``limit``: How many calls to the tool run at the same time in this process, over all event loops and
-              threads; further calls wait. All instances of a class share one limit for a method.
-            - ``validate_result``: Whether to validate each result against the schema of the return annotation before
-              it is sent. An invalid result is answered as ``unserialisable_result``. By default, results are validated
-              only for providers that receive this schema (``mcp``). This option needs the extra ``schema``.
-            - ``longest_result``: The maximum length of a result, in characters. A longer result is cut, with a note.
-            - ``untrusted``: Whether results contain third-party text. If so, they are sent inside a marker that the
-              text itself cannot close.
+            - ``description``: The text that models read, instead of the docstring's text and
+              sections for callers.
+            - ``strict``: Whether providers must constrain the arguments to the schema: ``True``,
+              ``False``, or ``"auto"`` (strict only if every schema change for the strict form is
+              harmless). By default the registry decides.
+            - ``coerce``: Coercion rules to switch on or off, by name; ``False`` switches all rules
+              off.
+            - ``timeout``: The seconds after which an unfinished call is answered with an error.
+              ``adispatch`` and ``acall`` enforce this limit. A synchronous function cannot be
+              stopped: it continues in its thread, and can check ``CallContext.cancelled``. Time
+              spent waiting for a slot under ``limit`` does not count.
+            - ``limit``: How many calls to the tool run at the same time in this process, over all
+              event loops and threads; further calls wait. All instances of a class share one limit
+              for a method.
+            - ``validate_result``: Whether to validate each result against the schema of the return
+              annotation before it is sent. An invalid result is answered as
+              ``unserialisable_result``. By default, results are validated only for providers that
+              receive this schema (``mcp``). This option needs the extra ``schema``.
+            - ``longest_result``: The maximum length of a result, in characters. A longer result is
+              cut, with a note.
+            - ``untrusted``: Whether results contain third-party text. If so, they are sent inside a
+              marker that the text itself cannot close.
             - ``tags``: Labels for ``Registry.subset``.
-            - ``effects``: What a call does: ``"read"``, ``"write"``, ``"destructive"``, ``"idempotent"``,
-              ``"open_world"``, ``"closed_world"``. MCP clients receive them as hints. If a provider limits the number
-              of strict tools, destructive tools become strict first. A call to a ``"write"`` or ``"destructive"`` tool
-              runs alone: after all earlier calls of the response, and before all later calls.
-            - ``approve``: Whether calls wait for approval: ``True``, or a function that decides for each call. The
-              function gets the arguments as JSON (a dict: validated, coerced, with defaults). If the function has a
-              second parameter, this parameter gets the injected values. The function returns whether the call waits. If
-              the function raises, the call waits. See ``Plan.approve``. ``Tool.call`` rejects a call that would wait.
-            - ``deferred``: Whether models see the tool only after a search, if the provider has a tool search. A
-              ``Namespace`` defers the tool as part of a group. Other providers receive the whole tool, and the report
-              says so.
-            - ``free_text``: Whether a model writes the only argument, a ``str``, as plain text instead of JSON, where the
-              provider has such tools (OpenAI's custom tools). With a ``Grammar``, the provider constrains the text;
-              every call is also checked against it. Other providers get an ordinary tool, and the description of its
-              argument states the grammar.
-            - ``examples``: Valid arguments, each a dict of JSON values. They are sent in the same form as the tool.
-            - ``providers``: Extra keys for the tool's entry at a provider, by the provider's name, for example
-              ``{"anthropic": {"eager_input_streaming": True}}``.
+            - ``effects``: What a call does: ``"read"``, ``"write"``, ``"destructive"``,
+              ``"idempotent"``, ``"open_world"``, ``"closed_world"``. MCP clients receive them as
+              hints. If a provider limits the number of strict tools, destructive tools become
+              strict first. A call to a ``"write"`` or ``"destructive"`` tool runs alone: after all
+              earlier calls of the response, and before all later calls.
+            - ``approve``: Whether calls wait for approval: ``True``, or a function that decides for
+              each call. The function gets the arguments as JSON (a dict: validated, coerced, with
+              defaults). If the function has a second parameter, this parameter gets the injected
+              values. The function returns whether the call waits. If the function raises, the call
+              waits. See ``Plan.approve``. ``Tool.call`` rejects a call that would wait.
+            - ``deferred``: Whether models see the tool only after a search, if the provider has a
+              tool search. A ``Namespace`` defers the tool as part of a group. Other providers
+              receive the whole tool, and the report says so.
+            - ``free_text``: Whether a model writes the only argument, a ``str``, as plain text
+              instead of JSON, where the provider has such tools (OpenAI's custom tools). With a
+              ``Grammar``, the provider constrains the text; every call is also checked against it.
+              Other providers get an ordinary tool, and the description of its argument states the
+              grammar.
+            - ``examples``: Valid arguments, each a dict of JSON values. They are sent in the same
+              form as the tool.
+            - ``providers``: Extra keys for the tool's entry at a provider, by the provider's name,
+              for example ``{"anthropic": {"eager_input_streaming": True}}``.
 
     Raises:
-        DefinitionError: The function cannot be a tool. The error lists every problem, with file and line. An
-            annotation with a name that is not defined yet is resolved at the first use of the tool.
+        DefinitionError: The function cannot be a tool. The error lists every problem, with file and
+            line. An annotation with a name that is not defined yet is resolved at the first use of
+            the tool.
     """
     chosen = parse_options(options)
     if function is None:
@@ -664,9 +705,11 @@ def _changed_record(tool: Tool[..., Any], options: Options) -> Record:
 
 
 def _define_now(record: Record) -> bool:
-    """Build the definition at decoration, to report mistakes there; return whether the definition could be built.
+    """Build the definition at decoration, to report mistakes there; return whether
+    the definition could be built.
 
-    If an annotation has a name that is not defined yet, the first use of the tool builds the definition.
+    If an annotation has a name that is not defined yet, the first use of the tool builds the
+    definition.
     """
     try:
         _ = record.definition
@@ -685,7 +728,9 @@ def _merge_provider_keys(
 
 
 class UnreadTool(NamedTuple):
-    """A tool from a definition before its schema is read: what is known of it, and how its record is made."""
+    """A tool from a definition before its schema is read: what is known of
+    it, and how its record is made.
+    """
 
     name: str
     tags: frozenset[str]
@@ -718,7 +763,8 @@ def make_unread(
     """Make a tool from a definition, whose schema is read when the tool is first used.
 
     Raises:
-        DefinitionError: It is no definition or has no name, an option is invalid, or the function cannot be a tool.
+        DefinitionError: It is no definition or has no name, an option is invalid, or the function
+            cannot be a tool.
     """
     chosen = parse_options(options)
     refuse_invalid_options(chosen, chosen.name or "a definition", "a definition")
@@ -752,7 +798,8 @@ def _with_written(chosen: Options, definition: SchemaDefinition, verbatim: bool)
         }
     return chosen._replace(
         title=chosen.title or definition.title,
-        # Keep a definition's ``strict`` only if it is ``False``: some providers have no strict form.
+        # Keep a definition's ``strict`` only if it is ``False``: some providers have no strict
+        # form.
         strict=False if chosen.strict is None and definition.is_strict is False else chosen.strict,
         effects=chosen.effects or definition.effects,
         examples=chosen.examples or definition.examples,
@@ -808,8 +855,8 @@ def _unpickle_tool(function: Any, options: Options) -> Tool[..., Any]:
 def as_tool(candidate: Any, frame: types.FrameType | None = None) -> Tool[..., Any]:
     """Return a tool unchanged, or make a tool from a plain function.
 
-    On Python 3.13, reading a classmethod that wraps a tool returns a bound method. This function then binds the wrapped
-    tool instead.
+    On Python 3.13, reading a classmethod that wraps a tool returns a bound method. This function
+    then binds the wrapped tool instead.
     """
     if isinstance(candidate, Tool):
         return candidate
@@ -819,7 +866,9 @@ def as_tool(candidate: Any, frame: types.FrameType | None = None) -> Tool[..., A
 
 
 def _looks_like_method(function: Any) -> bool:
-    """Whether a function looks like a method: defined in a class body, with ``self`` or ``cls`` as first parameter."""
+    """Whether a function looks like a method: defined in a class body, with ``self``
+    or ``cls`` as first parameter.
+    """
     scope, _, _ = getattr(function, "__qualname__", "").rpartition(".")
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is not None and code.co_argcount:

@@ -1,4 +1,6 @@
-"""Applies coercion rules to the invalid places in a value, until the value is valid or no rule applies."""
+"""Applies coercion rules to the invalid places in a value, until the
+value is valid or no rule applies.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -20,8 +22,11 @@ WORK_OF_FAULT = 40
 _BYTES_AT_ONCE = 10
 _ABSENT = object()
 _READ_BY_PYDANTIC = frozenset({"number_text", "integral_float"})
-"""The rules whose values pydantic itself reads, in its own mode. Behind the author's code they are only recorded: the
-code may be made for what the model writes, such as ``str.strip``."""
+"""The rules whose values pydantic itself reads, in its own mode.
+
+Behind the author's code they are only recorded: the code may be made for what the model writes,
+such as ``str.strip``.
+"""
 
 
 class TooMuchWrongError(Exception):
@@ -31,10 +36,11 @@ class TooMuchWrongError(Exception):
 class InvalidError(Exception):
     """A value is invalid.
 
-    ``faults`` are the faults to coerce, and ``explained`` returns the faults to report to the model. ``value`` is the
-    value after the coercions that succeeded. ``work`` is the cost of finding the faults. ``has_only_integral_floats`` is
-    true if every fault is a number such as ``3.0`` where the schema expects an integer. In that case, if ``integral_float``
-    is on and no coercion can be made, the value is accepted as it is.
+    ``faults`` are the faults to coerce, and ``explained`` returns the faults to report to the
+    model. ``value`` is the value after the coercions that succeeded. ``work`` is the cost of
+    finding the faults. ``has_only_integral_floats`` is true if every fault is a number such as
+    ``3.0`` where the schema expects an integer. In that case, if ``integral_float`` is on and no
+    coercion can be made, the value is accepted as it is.
     """
 
     def __init__(
@@ -56,10 +62,10 @@ class InvalidError(Exception):
 class Checker(NamedTuple):
     """A validator, and a lookup of what its schema expects.
 
-    ``check`` returns the validated value or raises ``InvalidError``. ``expected`` returns what the schema expects at
-    the place of a fault, or ``None`` if that is unknown. ``slowness`` is the time that ``check`` takes, as a multiple
-    of pydantic's time. If ``expected`` does not know a place, ``of_node`` returns what the violated part of the schema
-    expects.
+    ``check`` returns the validated value or raises ``InvalidError``. ``expected`` returns what the
+    schema expects at the place of a fault, or ``None`` if that is unknown. ``slowness`` is the time
+    that ``check`` takes, as a multiple of pydantic's time. If ``expected`` does not know a place,
+    ``of_node`` returns what the violated part of the schema expects.
     """
 
     check: Callable[[Any], Any]
@@ -79,9 +85,9 @@ class Checker(NamedTuple):
 class _Shared:
     """What the parts of one payload have in common.
 
-    ``work`` is what was spent of the budget. ``as_written`` are the JSON texts of values that stay as the model wrote
-    them, because the author's code is given them; how pydantic reads them is on record. ``left`` are the texts of
-    values that no rule could coerce.
+    ``work`` is what was spent of the budget. ``as_written`` are the JSON texts of values that stay
+    as the model wrote them, because the author's code is given them; how pydantic reads them is on
+    record. ``left`` are the texts of values that no rule could coerce.
     """
 
     work: int = 0
@@ -90,10 +96,11 @@ class _Shared:
 
 
 class Coercer:
-    """Holds the coercion rules that are on, the parser for JSON text, and the work budget for a payload.
+    """Holds the coercion rules that are on, the parser for JSON text, and
+    the work budget for a payload.
 
-    ``read`` parses JSON text. If its second argument is true, it also repairs the text. ``shared`` is one for all parts
-    of a payload.
+    ``read`` parses JSON text. If its second argument is true, it also repairs the text. ``shared``
+    is one for all parts of a payload.
     """
 
     __slots__ = ("_read", "parse", "rules", "shared")
@@ -128,12 +135,16 @@ class Coercer:
         return is_new
 
     def leave(self, value: Any, expected: Expected) -> None:
-        """Note that a value behind the author's code is coerced by no rule: an equal one is not read laxly, either."""
+        """Note that a value behind the author's code is coerced by no rule: an equal
+        one is not read laxly, either.
+        """
         if expected.is_behind_code:
             self.shared.left.add(to_json(value))
 
     def at(self, expected: Expected) -> "Coercer":
-        """Return a coercer for a place, with the rules that the author switched on or off for the place."""
+        """Return a coercer for a place, with the rules that the author
+        switched on or off for the place.
+        """
         if not expected.switched:
             return self
         switched_on = {rule for rule, is_on in expected.switched.items() if is_on}
@@ -159,7 +170,8 @@ def coerce_scalars(
         parse: The parser for JSON text.
 
     Returns:
-        The coercions, or ``None`` if coercing scalars is not enough. In this case, the value may be partly coerced.
+        The coercions, or ``None`` if coercing scalars is not enough. In this case, the value may be
+        partly coerced.
     """
     coercions: list[Coercion] = []
     for location, rejected_value in refused:
@@ -187,7 +199,9 @@ def coerce_scalars(
 
 
 class Coerced(NamedTuple):
-    """The result of a successful coercion: the validated value, its JSON, and the coercions that were made."""
+    """The result of a successful coercion: the validated value, its JSON,
+    and the coercions that were made.
+    """
 
     validated: Any
     value: Any
@@ -214,8 +228,9 @@ def coerce_until_valid(
         InvalidError: The value is invalid, and no rule applies to the remaining faults.
         TooMuchWrongError: The value has too many faults to examine.
     """
-    # A coercion can uncover new faults, for example if text becomes an object whose fields are invalid. So each round
-    # validates the value again. The number of rounds and the work budget limit the cost of a hostile value.
+    # A coercion can uncover new faults, for example if text becomes an object whose fields are
+    # invalid. So each round validates the value again. The number of rounds and the work budget
+    # limit the cost of a hostile value.
     holder = [value]
     coercions: list[Coercion] = []
     for rounds_left in reversed(range(_MOST_ROUNDS)):
@@ -241,7 +256,9 @@ def coerce_until_valid(
 
 
 def _checked(checker: Checker, value: Any, coercer: Coercer) -> Any:
-    """Check a value; the texts that stay as the model wrote them, for the author's code, are no fault."""
+    """Check a value; the texts that stay as the model wrote them, for
+    the author's code, are no fault.
+    """
     texts = coercer.shared.as_written - coercer.shared.left
     if not texts:
         return checker.check(value)
@@ -252,8 +269,11 @@ def _checked(checker: Checker, value: Any, coercer: Coercer) -> Any:
 def _coerce_faults(
     holder: list[Any], faults: Iterable[Fault], checker: Checker, coercer: Coercer, at: Location
 ) -> list[Coercion]:
-    """Coerce the value at the place of each fault; if several faults are at one place, coerce it only once."""
-    # Several faults may be at one place, such as those of a union's branches; the first that is coerced decides.
+    """Coerce the value at the place of each fault; if several faults are at
+    one place, coerce it only once.
+    """
+    # Several faults may be at one place, such as those of a union's branches; the first that is
+    # coerced decides.
     coercions: list[Coercion] = []
     coerced_locations: set[Location] = set()
     for fault in faults:
@@ -314,7 +334,10 @@ def _coerce_place(
     at: Location,
     item: Expected | None,
 ) -> list[Coercion]:
-    """Coerce a place with the first rule that applies. For a union, coerce its tag, or let its branches decide."""
+    """Coerce a place with the first rule that applies.
+
+    For a union, coerce its tag, or let its branches decide.
+    """
     place = (*at, *expected.location)
     coercer = coercer.at(expected)
     if proposed := propose(found, expected, coercer.rules, coercer.parse, item):
@@ -367,9 +390,11 @@ def _coerce_tag(
 def _coerce_by_branches(
     found: Any, expected: Expected, coercer: Coercer, place: Location
 ) -> Coerced | None:
-    """Coerce a value separately for each branch of a union; return ``None`` if the branches do not agree."""
-    # Branches that reject the value do not count. If two outcomes differ, choosing one outcome would be a guess, so the
-    # place stays invalid.
+    """Coerce a value separately for each branch of a union; return
+    ``None`` if the branches do not agree.
+    """
+    # Branches that reject the value do not count. If two outcomes differ, choosing one outcome
+    # would be a guess, so the place stays invalid.
     text = to_json(found)
     outcomes: dict[bytes, Coerced] = {}
     for branch in expected.branches:
@@ -385,7 +410,9 @@ def _coerce_by_branches(
 
 
 def value_at(value: Any, location: Location) -> Any:
-    """Return the value at a location, or ``_ABSENT``, which differs from every JSON value, if there is no value."""
+    """Return the value at a location, or ``_ABSENT``, which differs from every
+    JSON value, if there is no value.
+    """
     for step in location:
         if (step not in value) if type(value) is dict else not has_step(value, step):
             return _ABSENT
@@ -394,7 +421,8 @@ def value_at(value: Any, location: Location) -> Any:
 
 
 def are_alike(one: Any, other: Any) -> bool:
-    """Return whether a value equals the value that the validator saw; a user validator may have replaced the value.
+    """Return whether a value equals the value that the validator saw; a user
+    validator may have replaced the value.
 
     Two objects or two arrays always count as equal, because only their types are compared.
     """
@@ -418,7 +446,9 @@ def has_step(value: Any, step: int | str) -> bool:
 
 
 def _can_be_removed(value: Any, location: Location) -> bool:
-    """Return whether a value can be removed without moving other values: any field, but only the last array item."""
+    """Return whether a value can be removed without moving other values: any
+    field, but only the last array item.
+    """
     container = value_at(value, location[:-1])
     return not isinstance(container, list) or location[-1] == len(container) - 1
 

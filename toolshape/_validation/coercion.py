@@ -1,4 +1,6 @@
-"""Defines the coercion rules: each rule converts one kind of invalid value to a value that the schema accepts."""
+"""Defines the coercion rules: each rule converts one kind of invalid value to a
+value that the schema accepts.
+"""
 
 import functools
 import math
@@ -31,7 +33,9 @@ RULES: Mapping[str, bool] = {
 _BY_DEFAULT = frozenset(rule for rule, on in RULES.items() if on)
 
 Parse: TypeAlias = Callable[[str], tuple[Any, bool]]
-"""A parser for JSON text: it returns the value and whether it repaired the text, or raises ``ValueError``."""
+"""A parser for JSON text: it returns the value and whether it repaired the
+text, or raises ``ValueError``.
+"""
 Proposal: TypeAlias = tuple[str, Any]
 """The name of a rule, and the coerced value."""
 
@@ -54,15 +58,17 @@ SCALARS = frozenset({"string", "integer", "number", "boolean", "choice", "decima
 class Expected(NamedTuple):
     """What the schema expects at one place.
 
-    ``location`` is the place in the JSON value. ``kinds`` are the JSON types that the schema accepts there. Further
-    kinds are ``list`` (an array of any length), ``choice`` (one of ``choices``), ``union`` (one of ``branches``),
-    ``decimal``, ``json`` (a string that contains JSON) and ``text`` (a string in a fixed format, such as a date).
-    ``switched`` are the rules that the author switched on or off with ``Coerce``, at this place or around it.
-    ``fields`` returns an object's field names. ``tags`` are the names of a union's discriminator; if
-    ``has_optional_tag`` is true, the tag may be omitted. ``steps`` is the number of steps in a fault's location that
-    lead to this place. ``content`` compiles a checker for the JSON in a string. ``is_behind_code``: a before or
-    wrap validator of the author's is given the value. ``is_scalar``: the fault is exactly at this place, the schema expects a scalar, and neither strict
-    mode nor ``Coerce`` applies. ``default`` returns, as JSON, the value that the function gets if the field is omitted.
+    ``location`` is the place in the JSON value. ``kinds`` are the JSON types that the schema
+    accepts there. Further kinds are ``list`` (an array of any length), ``choice`` (one of
+    ``choices``), ``union`` (one of ``branches``), ``decimal``, ``json`` (a string that contains
+    JSON) and ``text`` (a string in a fixed format, such as a date). ``switched`` are the rules that
+    the author switched on or off with ``Coerce``, at this place or around it. ``fields`` returns an
+    object's field names. ``tags`` are the names of a union's discriminator; if ``has_optional_tag``
+    is true, the tag may be omitted. ``steps`` is the number of steps in a fault's location that
+    lead to this place. ``content`` compiles a checker for the JSON in a string. ``is_behind_code``:
+    a before or wrap validator of the author's is given the value. ``is_scalar``: the fault is
+    exactly at this place, the schema expects a scalar, and neither strict mode nor ``Coerce``
+    applies. ``default`` returns, as JSON, the value that the function gets if the field is omitted.
     """
 
     location: Location = ()
@@ -83,7 +89,9 @@ class Expected(NamedTuple):
     default: Callable[[], Any] | None = None
 
     def outcome(self, after: Any) -> Any:
-        """Return the value to record for this place after a coercion: the default if the value was removed."""
+        """Return the value to record for this place after a coercion: the
+        default if the value was removed.
+        """
         if after is not OMIT:
             return after
         if self.default is None:
@@ -91,13 +99,17 @@ class Expected(NamedTuple):
         return self.default()
 
     def tag_in(self, found: Any) -> str | None:
-        """Return the name of the discriminator that a value has or should have; ``None`` if no discriminator exists."""
+        """Return the name of the discriminator that a value has or should have;
+        ``None`` if no discriminator exists.
+        """
         present_tags = (name for name in self.tags if isinstance(found, dict) and name in found)
         return next(present_tags, self.tags[-1] if self.tags else None)
 
 
 ExpectedAt: TypeAlias = Callable[[Location], Expected | None]
-"""A lookup from a location in a validator's error to what the schema expects there, or ``None`` if that is unknown."""
+"""A lookup from a location in a validator's error to what the schema expects there,
+or ``None`` if that is unknown.
+"""
 
 
 @dataclass(frozen=True, init=False)
@@ -136,8 +148,8 @@ COERCE = "toolshape_coerce"
 def choose_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
     """Return the rules that are on: start from the defaults, and apply each layer in order.
 
-    A mapping switches the rules that it names on or off. ``False`` switches all rules off, and ``True`` restores the
-    defaults.
+    A mapping switches the rules that it names on or off. ``False`` switches all rules off, and
+    ``True`` restores the defaults.
 
     Raises:
         ValueError: A layer names an unknown rule, or is neither a mapping nor a bool.
@@ -198,7 +210,8 @@ def propose(
     parse: Parse,
     item: Expected | None = None,
 ) -> Proposal | None:
-    """Return the first applicable rule that is on, with the coerced value; return ``None`` if no rule applies.
+    """Return the first applicable rule that is on, with the coerced value;
+    return ``None`` if no rule applies.
 
     Args:
         found: The invalid value.
@@ -319,7 +332,9 @@ def _integers(choices: Iterable[Any]) -> list[int]:
 
 
 def _integral(value: float) -> int | None:
-    """Convert a number to an integer by its digits as written; return ``None`` if the number is not integral."""
+    """Convert a number to an integer by its digits as written; return ``None``
+    if the number is not integral.
+    """
     if not math.isfinite(value):  # for a Decimal, its exponent may be too large
         return None
     try:
@@ -335,7 +350,9 @@ def _integral(value: float) -> int | None:
 
 
 def _is_one_item(found: Any, item: Expected) -> bool:
-    """Return whether a value in place of a list is clearly one item, not several items or a wrapper around items."""
+    """Return whether a value in place of a list is clearly one item, not several
+    items or a wrapper around items.
+    """
     if isinstance(found, dict):
         return bool(item.fields()) or bool(item.tags)
     if isinstance(found, str):

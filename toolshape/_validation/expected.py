@@ -1,4 +1,6 @@
-"""Looks up what a core schema expects at a place: the types, choices and fields that the coercion rules need."""
+"""Looks up what a core schema expects at a place: the types, choices and
+fields that the coercion rules need.
+"""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -77,11 +79,13 @@ class _Unwrapped:
 def compile_expected(schema: Node, compile_part: Compile) -> Callable[[Location], Expected | None]:
     """Compile a lookup from a location in pydantic's errors to what the schema expects there.
 
-    For a location inside a union, the lookup returns the union itself, because it cannot tell which branch was meant.
+    For a location inside a union, the lookup returns the union itself, because it cannot tell which
+    branch was meant.
 
     Args:
         schema: The core schema.
-        compile_part: A function that compiles a ``Checker`` from a part of the schema and the config for this part.
+        compile_part: A function that compiles a ``Checker`` from a part of the schema and the
+            config for this part.
     """
     find = _ExpectedPlaces(schema, compile_part)
     cache: dict[
@@ -112,10 +116,10 @@ class _ExpectedPlaces:
         self.compile_part = compile_part
         self.definitions = definitions_of(schema)
 
-    # pydantic's location also has steps that are not in the JSON value: the tag of a union branch, and a ``WRAPPER``
-    # step for each check that ``tighten`` puts around a node. The walk consumes the steps one by one, and ``place``
-    # keeps the steps that are in the JSON value. The walk ends at a union without tags, because the next step only
-    # names a branch of the union.
+    # pydantic's location also has steps that are not in the JSON value: the tag of a union branch,
+    # and a ``WRAPPER`` step for each check that ``tighten`` puts around a node. The walk consumes
+    # the steps one by one, and ``place`` keeps the steps that are in the JSON value. The walk ends
+    # at a union without tags, because the next step only names a branch of the union.
     def __call__(self, location: Location) -> Expected | None:
         unwrapped = _unwrap(self.schema, self.definitions, None)
         place: list[int | str] = []
@@ -177,7 +181,9 @@ class _ExpectedPlaces:
         return [name for branch in branches for name, _ in named_fields(branch)]
 
     def default_of(self, unwrapped: _Unwrapped) -> Any:
-        """Return a field's default as JSON data; ``None`` if the field has no default, or if a function creates it."""
+        """Return a field's default as JSON data; ``None`` if the field has no
+        default, or if a function creates it.
+        """
         node = unwrapped.default
         if node is None:
             return None
@@ -217,7 +223,8 @@ def _build_expected(
     if kind == "function-plain":
         if listed_choices is None:
             return None
-        # An ``enum.Flag`` with too many combinations to list has no choices here. It accepts any integer of its bits.
+        # An ``enum.Flag`` with too many combinations to list has no choices here. It accepts any
+        # integer of its bits.
         kinds, choices = frozenset({"choice" if listed_choices else "integer"}), listed_choices
     if kind == "union":
         kinds = frozenset({"union"})
@@ -285,7 +292,9 @@ def _unwrap(node: Node, definitions: Definitions, config: Node | None) -> _Unwra
 
 
 def _is_strict_by(config: Node | None, node: Node) -> bool:
-    """Whether the config around a node makes it strict: the author says so for all that it holds at once."""
+    """Whether the config around a node makes it strict: the author says so
+    for all that it holds at once.
+    """
     is_said = node.get("strict") is not None or node["type"] == "tagged-union"
     return not is_said and bool((config or {}).get("strict"))
 

@@ -1,4 +1,7 @@
-"""Validates arguments in one strict parse. Invalid arguments and arguments with repeated keys take the slow path."""
+"""Validates arguments in one strict parse.
+
+Invalid arguments and arguments with repeated keys take the slow path.
+"""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -27,7 +30,8 @@ def compile_model_validation(traits: ModelTraits, settings: ValidationSettings) 
 
     Returns:
         A function that raises ``CallError`` (``malformed_arguments``, ``truncated_arguments``,
-        ``invalid_arguments``); exceptions of user validators other than ``ValueError`` pass through.
+        ``invalid_arguments``); exceptions of user validators other than ``ValueError`` pass
+        through.
     """
     slow_path = _compile_slow_path_later(traits, settings)
     if traits.has_decimals or traits.deepest is not None:
@@ -63,7 +67,9 @@ def _compile_slow_path_later(traits: ModelTraits, settings: ValidationSettings) 
 
 
 def _limit_depth(name: str, validate: Validate) -> Validate:
-    """Return a validator that first rejects arguments that are nested too deeply to be validated in bounded time."""
+    """Return a validator that first rejects arguments that are nested too deeply
+    to be validated in bounded time.
+    """
 
     def bounded(arguments: Any) -> Validated:
         text = parser_input(arguments)
@@ -83,7 +89,9 @@ def _limit_depth(name: str, validate: Validate) -> Validate:
 
 
 def _compile_anything(traits: ModelTraits, back: Arrow | None, slow_path: _SlowPath) -> Validate:
-    """Return a validator for text, bytes and objects; ``back`` first maps a provider's wire form to canonical form."""
+    """Return a validator for text, bytes and objects; ``back`` first maps a
+    provider's wire form to canonical form.
+    """
     validate_json = traits.validators.full
     count_keys, reserved = traits.count_keys, traits.reserved
 
@@ -118,7 +126,9 @@ def _compile_anything(traits: ModelTraits, back: Arrow | None, slow_path: _SlowP
 def _compile_text(
     traits: ModelTraits, count_keys: KeyCount, slow_path: _SlowPath, anything: Validate
 ) -> Validate:
-    """Return a validator with minimal overhead for JSON text, because nearly all providers send JSON text."""
+    """Return a validator with minimal overhead for JSON text, because
+    nearly all providers send JSON text.
+    """
     validate_json = traits.validators.full
     is_flat = count_keys is count_of_flat
 
@@ -150,11 +160,13 @@ def _compile_text_with_nulls(
 ) -> Validate:
     """Return a validator for JSON text in which null means that a field is omitted.
 
-    If defaults can replace the nulls in the validated instance, the validator parses the text only once.
+    If defaults can replace the nulls in the validated instance, the validator parses the text only
+    once.
     """
-    # The provider's schema lists optional fields as required and nullable, so null means that the field is omitted. A
-    # second validator accepts these nulls; ``forget`` then replaces them with defaults in the validated instance. The
-    # second validator is compiled when the first null arrives. It is None if the core schema does not allow it.
+    # The provider's schema lists optional fields as required and nullable, so null means that the
+    # field is omitted. A second validator accepts these nulls; ``forget`` then replaces them with
+    # defaults in the validated instance. The second validator is compiled when the first null
+    # arrives. It is None if the core schema does not allow it.
     compiled: list[NullAdmitting | None] = []
 
     def validate(arguments: Any) -> Validated:

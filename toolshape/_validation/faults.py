@@ -10,10 +10,11 @@ from toolshape._validation.violations import Violation
 class Fault(NamedTuple):
     """One violation that a validator found in a value.
 
-    ``at`` is the location as the validator names it. ``location`` is the location in the JSON value, and ``found`` is
-    the value there. ``rule`` is the validator's name for the violated rule; toolshape adds the names ``missing`` and
-    ``unknown``, for fields. ``message`` is reported unchanged. ``otherwise`` is the wording to report if the schema
-    gives no better wording. ``node`` is the violated part of the schema, if the validator knows it. ``violation`` is what
+    ``at`` is the location as the validator names it. ``location`` is the location in the JSON
+    value, and ``found`` is the value there. ``rule`` is the validator's name for the violated rule;
+    toolshape adds the names ``missing`` and ``unknown``, for fields. ``message`` is reported
+    unchanged. ``otherwise`` is the wording to report if the schema gives no better wording.
+    ``node`` is the violated part of the schema, if the validator knows it. ``violation`` is what
     the validator's error means, if it says that.
     """
 

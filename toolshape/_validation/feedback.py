@@ -1,4 +1,5 @@
-"""Writes the feedback on invalid arguments that the model reads: the path, the expected value, and the sent value.
+"""Writes the feedback on invalid arguments that the model reads: the path, the
+expected value, and the sent value.
 
 The feedback has a limited length, and shows no secrets.
 """
@@ -31,12 +32,15 @@ def problems_of(
     In each object, unknown fields come after known fields.
 
     Args:
-        faults: The faults that a validator found. Of several faults at one place, only the first is reported.
+        faults: The faults that a validator found. Of several faults at one place, only the first is
+            reported.
         schema: The canonical schema of the arguments.
-        value: The arguments, if they are known: what is expected is then said of the branch that their tags name.
+        value: The arguments, if they are known: what is expected is then said of the branch that
+            their tags name.
 
     Returns:
-        The first hundred problems. If there are more, one further problem states how many are left out.
+        The first hundred problems. If there are more, one further problem states how many are left
+        out.
     """
     secrets = Secrets(schema)
     places: dict[Location, Fault] = {}
@@ -88,8 +92,8 @@ class _Order:
 def _problem(
     fault: Fault, schema: JsonSchema, value: Any, secrets: Secrets, *, has_hint: bool
 ) -> Problem:
-    # The first words that are known are told: those for fields, the author's or the validator's own, and only then what
-    # was expected, which is never told of a secret that has choices.
+    # The first words that are known are told: those for fields, the author's or the validator's
+    # own, and only then what was expected, which is never told of a secret that has choices.
     path = path_of(fault.location)
     if fault.rule == "missing":
         return Problem(path=path, rule="missing", message="required, but missing")
@@ -122,7 +126,9 @@ _REJECTED = "the value is rejected"
 
 
 def _words(fault: Fault, expected: str, hidden: str) -> str:
-    """Return what to say where no expectation can be told: it is a secret, or unknown, or it was given."""
+    """Return what to say where no expectation can be told: it is a
+    secret, or unknown, or it was given.
+    """
     kind = kind_of(fault.found)
     if fault.violation is None and kind in expected.split(" or "):
         return f"this {kind} fits none of the forms that are allowed here"
@@ -130,9 +136,11 @@ def _words(fault: Fault, expected: str, hidden: str) -> str:
 
 
 def _expectation(fault: Fault, nodes: Sequence[JsonSchema], schema: JsonSchema) -> str:
-    """Say what was expected at a place: by the validator's error, with what the schema says of that kind of value."""
-    # ``nodes`` are those of every branch that may stand at the place. One that admits the value is not why it was
-    # refused, and to name it would tell the model that it should send what it sent.
+    """Say what was expected at a place: by the validator's error, with what the
+    schema says of that kind of value.
+    """
+    # ``nodes`` are those of every branch that may stand at the place. One that admits the value is
+    # not why it was refused, and to name it would tell the model that it should send what it sent.
     violation = fault.violation
     if violation is None:
         return expected_of(nodes)
@@ -185,7 +193,9 @@ _NUMBERS = frozenset({"integer", "number"})
 
 
 def _may_hold(node: JsonSchema, kind: str) -> bool:
-    """Return whether a node is about values of the kind that was given; a number may be one of either kind."""
+    """Return whether a node is about values of the kind that was given; a
+    number may be one of either kind.
+    """
     return _is_of(node, kind) or (kind in _NUMBERS and any(_is_of(node, each) for each in _NUMBERS))
 
 
@@ -207,10 +217,12 @@ def _meant_name(fault: Fault, schema: JsonSchema) -> str:
 def faults_of_meant_branch(
     branches: Iterable[Sequence[Fault]], place: Location
 ) -> Sequence[Fault] | None:
-    """Return the faults of the union branch that was probably meant, or ``None`` if that is unclear.
+    """Return the faults of the union branch that was probably meant,
+    or ``None`` if that is unclear.
 
-    Only branches that match the value's type and tag are considered. The branch with the fewest faults was probably
-    meant. If two branches both have the fewest faults, it is unclear which branch was meant.
+    Only branches that match the value's type and tag are considered. The branch with the fewest
+    faults was probably meant. If two branches both have the fewest faults, it is unclear which
+    branch was meant.
 
     Args:
         branches: The faults of each branch.
@@ -244,7 +256,8 @@ _LONGEST_TEXT = 4_000
 
 
 def annotate(value: Any, problems: Sequence[Problem], schema: JsonSchema) -> str:
-    """Return the arguments as JSON text with a comment at each fault; omit secrets, and long parts without faults.
+    """Return the arguments as JSON text with a comment at each fault; omit secrets,
+    and long parts without faults.
 
     Args:
         value: The parsed arguments.
@@ -320,7 +333,9 @@ def _contains_place(path: str, place: str) -> bool:
 
 
 def _shown_items(paths: Sequence[str], faults: Sequence[str]) -> Iterable[tuple[int, int]]:
-    """Yield ``(index, 0)`` for each item at or near a fault, and ``(index, count)`` for ``count`` omitted items."""
+    """Yield ``(index, 0)`` for each item at or near a fault, and
+    ``(index, count)`` for ``count`` omitted items.
+    """
     faulty_indices = {
         index
         for index, path in enumerate(paths)

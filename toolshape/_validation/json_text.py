@@ -18,15 +18,16 @@ Repair: TypeAlias = Callable[[str, type[float]], Any]
 
 
 def parse_json(text: str | bytes, repair: Repair | None) -> tuple[Any, bool]:
-    """Parse JSON text, and keep each number as it is written; return the value, and whether the text was repaired.
+    """Parse JSON text, and keep each number as it is written; return the value, and
+    whether the text was repaired.
 
     Args:
         text: The text; an empty string is not JSON.
         repair: A parser for text that is almost JSON; ``None`` if repairs are not allowed.
 
     Raises:
-        UnreadableError: The text is cut off (``json_truncated``), is not JSON (``json_invalid``), or repeats a key
-            (``repeated_key``).
+        UnreadableError: The text is cut off (``json_truncated``), is not JSON (``json_invalid``),
+            or repeats a key (``repeated_key``).
     """
     try:
         value = from_json(text.encode() if isinstance(text, str) else text)
@@ -113,7 +114,7 @@ def keys_in(value: Any) -> int:
 def has_every_key(text: str | bytes, keys: int) -> bool:
     """Return whether JSON text certainly repeats no key, if a parser read ``keys`` keys from it.
 
-    In the text, a colon follows every key, and a parser drops repeated keys. So if the number of colons equals
-    ``keys``, the parser dropped no key.
+    In the text, a colon follows every key, and a parser drops repeated keys. So if the number of
+    colons equals ``keys``, the parser dropped no key.
     """
     return (text.count(":") if isinstance(text, str) else text.count(b":")) == keys

@@ -59,7 +59,9 @@ def schema_problems(schema: JsonSchema) -> list[Problem]:
 
 
 def unchecked_findings(schema: JsonSchema, searches: Searches) -> tuple[Finding, ...]:
-    """Return a finding for each constraint that is sent but not checked, or checked only in short texts."""
+    """Return a finding for each constraint that is sent but not checked,
+    or checked only in short texts.
+    """
     findings: list[Finding] = []
     for node, at in nodes_of(schema, constraints=True) if searches.are_any else ():
         for pattern in _all_patterns(node):
@@ -86,7 +88,9 @@ def _patterns(node: JsonSchema) -> list[str]:
 
 
 def _drop_unsure(searches: Searches, node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Drop a ``not`` or ``if`` with an unchecked pattern: to ignore only the pattern would invert the meaning."""
+    """Drop a ``not`` or ``if`` with an unchecked pattern: to ignore only the
+    pattern would invert the meaning.
+    """
     unchecked_keywords = [
         key
         for key in ("not", "if")
@@ -111,7 +115,9 @@ def _has_unchecked(schema: JsonSchema, searches: Searches) -> bool:
 
 
 def _make_node_checkable(searches: Searches, node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
-    """Drop patterns that no text is matched against; a field that such a pattern may match is not unknown."""
+    """Drop patterns that no text is matched against; a field that such a
+    pattern may match is not unknown.
+    """
     patterns = node.get("patternProperties", {})
     if searches.sees_keys:
         dropped_keywords = set[str]()
@@ -140,13 +146,15 @@ def compile_validation(
     settings: ValidationSettings,
     searches: Searches,
 ) -> Validate:
-    """Compile the function that validates a call's arguments; ``compile_model_validation`` does so for pydantic models.
+    """Compile the function that validates a call's arguments;
+    ``compile_model_validation`` does so for pydantic models.
 
     Args:
         schema: The canonical schema of the arguments.
         known: The names that the function accepts, or ``None`` if it accepts any name.
         never: The names that the LLM must not set.
-        switched: The coercion rules that the function's parameters switch on or off, by parameter name.
+        switched: The coercion rules that the function's parameters switch on or off, by parameter
+            name.
         settings: The settings for the validation.
         searches: The compiled patterns of the tool.
     """
@@ -216,7 +224,9 @@ _INVERTING = (
     "unevaluatedProperties",
     "unevaluatedItems",
 )
-"""Keywords that can make a value valid because it violates a subschema, or invalid because it matches the subschema."""
+"""Keywords that can make a value valid because it violates a subschema, or invalid
+because it matches the subschema.
+"""
 
 
 class _Standard(NamedTuple):
@@ -239,16 +249,17 @@ def _check(
 ) -> Any:
     """Validate a value, and return it.
 
-    ``validator`` is strict: it rejects ``3.0`` as an integer, so toolshape coerces the number and records the coercion.
-    But only the standard validator decides whether a value with such numbers is valid at all. Inside ``not``, a strict
-    rejection would make a value valid. A strict ``contains`` would reject the whole array, and not say which item to
-    coerce.
+    ``validator`` is strict: it rejects ``3.0`` as an integer, so toolshape coerces the number and
+    records the coercion. But only the standard validator decides whether a value with such numbers
+    is valid at all. Inside ``not``, a strict rejection would make a value valid. A strict
+    ``contains`` would reject the whole array, and not say which item to coerce.
 
     Raises:
         InvalidError: The value is invalid, or only the standard validator accepts it.
         TooMuchWrongError: There are too many errors.
     """
-    # Two validators: the strict one says where a number was written as a float, the standard one whether that matters.
+    # Two validators: the strict one says where a number was written as a float, the standard one
+    # whether that matters.
     errors, has_only_integral_floats = _errors(validator, value, searches), False
     if standard is not None and (errors or standard.may_refuse) and _holds_integral_float(value):
         standard_errors = _errors(standard.validator, value, searches)
@@ -284,8 +295,8 @@ def _check(
 def _errors(validator: Any, value: Any, searches: Searches) -> list[Any]:
     """Return the errors that a validator finds in a value.
 
-    A text that takes a pattern too long may match or not. Under ``not`` and its kin, a match is an error. So a value
-    is invalid only if it is so either way.
+    A text that takes a pattern too long may match or not. Under ``not`` and its kin, a match is an
+    error. So a value is invalid only if it is so either way.
 
     Raises:
         TooMuchWrongError: There are too many errors.
@@ -302,7 +313,8 @@ def _errors(validator: Any, value: Any, searches: Searches) -> list[Any]:
 
 
 def compile_find_unchecked(schema: JsonSchema, searches: Searches) -> FindUnchecked:
-    """Compile a function that returns the paths and the patterns that a check of a value leaves out.
+    """Compile a function that returns the paths and the patterns that
+    a check of a value leaves out.
 
     Args:
         schema: The canonical schema of the value.
@@ -321,7 +333,9 @@ def compile_find_unchecked(schema: JsonSchema, searches: Searches) -> FindUnchec
 
 
 def _leaves(error: Any) -> Iterator[Any]:
-    """Yield the innermost errors inside an error; for a union, these are the errors of its branches."""
+    """Yield the innermost errors inside an error; for a union, these
+    are the errors of its branches.
+    """
     if error.context:
         for inner in error.context:
             yield from _leaves(inner)
@@ -355,7 +369,9 @@ def _explained_faults_of(errors: Iterable[Any], searches: Searches) -> list[Faul
 
 
 def _explained_faults(error: Any) -> Iterator[Fault]:
-    """Yield the faults to report to the LLM: for a union, the faults of the branch that was most likely meant."""
+    """Yield the faults to report to the LLM: for a union, the faults of the
+    branch that was most likely meant.
+    """
     location = tuple(error.absolute_path)
     if error.validator in ("anyOf", "oneOf") and error.context:
         branches: dict[int, list[Fault]] = {}
@@ -412,8 +428,10 @@ class Places:
 
     Args:
         schema: The schema.
-        validator: The validator of the schema; the branches of unions get validators derived from it.
-        switched: The coercion rules that each parameter switches on or off, by the parameter's name.
+        validator: The validator of the schema; the branches of unions get validators derived from
+            it.
+        switched: The coercion rules that each parameter switches on or off, by the parameter's
+            name.
         searches: The compiled patterns of the tool.
     """
 
@@ -432,7 +450,9 @@ class Places:
         self.compiled: dict[int, tuple[Checker, ...]] = {}
 
     def __call__(self, location: Location) -> Expected | None:
-        """Return what the schema expects at a place, or ``None`` if the schema does not determine it."""
+        """Return what the schema expects at a place, or ``None`` if
+        the schema does not determine it.
+        """
         node, is_optional = self.resolve(self.schema), False
         for index, step in enumerate(location):
             node, is_nullable = _without_null(node, self.resolve)
@@ -450,7 +470,9 @@ class Places:
         return None
 
     def of_node(self, node: Any, location: Location) -> Expected:
-        """Return what a subschema expects; the subschema may be inside ``allOf``, ``then`` or ``patternProperties``."""
+        """Return what a subschema expects; the subschema may be inside ``allOf``,
+        ``then`` or ``patternProperties``.
+        """
         inner, is_nullable = _without_null(self.resolve(node), self.resolve)
         return self.asked(inner if isinstance(inner, dict) else {}, location, False, is_nullable)
 

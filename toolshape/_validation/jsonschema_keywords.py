@@ -1,4 +1,5 @@
-"""Checks JSON Schema keywords in bounded time, as strictly as toolshape checks the arguments of a decorated tool.
+"""Checks JSON Schema keywords in bounded time, as strictly as toolshape checks the
+arguments of a decorated tool.
 
 Needs the extra ``schema``.
 """
@@ -63,8 +64,8 @@ def checking(
 ) -> Generator[Checking]:
     """Within this context, check each part of a value against each reference only once.
 
-    The work then grows with the sizes of the schema and the value, not with the number of paths between them. The
-    arguments are those of ``Checking``.
+    The work then grows with the sizes of the schema and the value, not with the number of paths
+    between them. The arguments are those of ``Checking``.
     """
     state = Checking(
         Searches({}) if searches is None else searches, assumed=assumed, reports=reports
@@ -101,7 +102,9 @@ def _ref(validator: Any, reference: str, instance: Any, schema: Any) -> Iterator
 
 
 def _is_integer(_checker: Any, value: Any) -> bool:
-    """Whether a value is an integer; toolshape coerces ``3.0`` and records the coercion, as for a decorated tool."""
+    """Whether a value is an integer; toolshape coerces ``3.0`` and records the
+    coercion, as for a decorated tool.
+    """
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -116,9 +119,11 @@ def _const(_validator: Any, option: Any, instance: Any, _schema: Any) -> Iterato
 
 
 def _is_meant(instance: Any, option: Any) -> bool:
-    """Whether a value is an option as it is written, or an integer that an option writes as a float.
+    """Whether a value is an option as it is written, or an integer
+    that an option writes as a float.
 
-    Other numbers are equal by value only after a coercion, which is recorded: ``1.0`` for an option ``1``.
+    Other numbers are equal by value only after a coercion, which is recorded: ``1.0`` for an option
+    ``1``.
     """
     return is_equal(instance, option, _is_meant_scalar)
 
@@ -165,7 +170,8 @@ def _additional_properties(validator: Any, asked: Any, instance: Any, schema: An
 
 
 def additional_keys(schema: Any, instance: Any) -> list[str]:
-    """Return the keys of an object that a schema does not name and that certainly match none of its patterns.
+    """Return the keys of an object that a schema does not name and that
+    certainly match none of its patterns.
 
     Works only within ``checking``.
     """
@@ -184,7 +190,9 @@ def additional_keys(schema: Any, instance: Any) -> list[str]:
 def _unevaluated_properties(
     validator: Any, asked: Any, instance: Any, schema: Any
 ) -> Iterator[Any]:
-    """Check ``unevaluatedProperties``, but not in an object with a key that takes Python's engine too long."""
+    """Check ``unevaluatedProperties``, but not in an object with a key that
+    takes Python's engine too long.
+    """
     state = _CHECKING.get()
     has_long_key = isinstance(instance, dict) and any(len(key) > LONGEST_KEY for key in instance)
     if state.searches.for_keys and has_long_key:

@@ -22,7 +22,9 @@ def masking(validate: Validate, secrets: Secrets) -> Validate:
 
 
 def masked_coercions(coercions: Sequence[Coercion], secrets: Secrets) -> tuple[Coercion, ...]:
-    """Return coercions in which what may be secret is masked: values, and the names of fields that are secret."""
+    """Return coercions in which what may be secret is masked: values, and the
+    names of fields that are secret.
+    """
     return tuple(_masked(coercion, secrets) for coercion in coercions)
 
 

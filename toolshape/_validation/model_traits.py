@@ -15,10 +15,11 @@ from toolshape._validation.validators import Validators, validators_of
 class ModelTraits(NamedTuple):
     """The traits of a pydantic model that decide how toolshape validates its arguments.
 
-    ``count_keys`` takes an instance, and counts the JSON keys that it was validated from; ``None`` if an instance does
-    not show this. ``has_decimals``: a field or item expects a Decimal. ``validators``: the model's own two.
-    ``unions_recur``: a union contains itself. ``deepest`` is the limit on the nesting depth of the arguments, if the
-    validator's work multiplies with each level.
+    ``count_keys`` takes an instance, and counts the JSON keys that it was validated from; ``None``
+    if an instance does not show this. ``has_decimals``: a field or item expects a Decimal.
+    ``validators``: the model's own two. ``unions_recur``: a union contains itself. ``deepest`` is
+    the limit on the nesting depth of the arguments, if the validator's work multiplies with each
+    level.
     """
 
     model: type[BaseModel]

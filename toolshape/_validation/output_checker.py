@@ -28,8 +28,8 @@ def compile_output_check(tool: str, schema: JsonSchema) -> Callable[[str, bool],
         schema: The schema of the tool's results, in draft 2020-12.
 
     Returns:
-        A function that takes the text of a result, and whether this text is the value itself rather than JSON. The
-        function raises ``WrongResultError`` if the schema does not admit the result.
+        A function that takes the text of a result, and whether this text is the value itself rather
+        than JSON. The function raises ``WrongResultError`` if the schema does not admit the result.
     """
     searches = searches_for(schema)
     validator = Validator(make_checkable(schema, searches))

@@ -1,4 +1,6 @@
-"""Compiles the search for a pattern of a definition, and says which texts it decides in bounded time."""
+"""Compiles the search for a pattern of a definition, and says which
+texts it decides in bounded time.
+"""
 
 import re
 from collections.abc import Callable
@@ -20,8 +22,9 @@ _ENDLESS = 1_000_000_000
 class Search(NamedTuple):
     """The search for one pattern.
 
-    ``find`` decides a text of at most ``longest`` characters. ``lengths`` are the shortest and the longest text that
-    can match, if the pattern describes the whole text. ``note`` says in which other way the pattern is read.
+    ``find`` decides a text of at most ``longest`` characters. ``lengths`` are the shortest and the
+    longest text that can match, if the pattern describes the whole text. ``note`` says in which
+    other way the pattern is read.
     """
 
     find: Callable[[str], bool]
@@ -46,8 +49,9 @@ class Search(NamedTuple):
 class Searches(NamedTuple):
     """The patterns of one tool, each compiled when a text first meets it.
 
-    ``are_any`` says whether the tool has patterns, and ``for_keys`` whether some of them are about keys. ``sees_keys``
-    says whether jsonschema may match keys by itself, with Python's engine, as it does for ``unevaluatedProperties``.
+    ``are_any`` says whether the tool has patterns, and ``for_keys`` whether some of them are about
+    keys. ``sees_keys`` says whether jsonschema may match keys by itself, with Python's engine, as
+    it does for ``unevaluatedProperties``.
     """
 
     compiled: dict[str, Search]
@@ -57,7 +61,9 @@ class Searches(NamedTuple):
 
     @property
     def shortest_unchecked(self) -> int:
-        """The length from which on a text, or JSON that holds it, may have a part that is not checked."""
+        """The length from which on a text, or JSON that holds it, may
+        have a part that is not checked.
+        """
         longest = [search.longest for search in self.compiled.values() if search.is_possible]
         if self.for_keys:
             longest.append(LONGEST_KEY)
@@ -83,7 +89,9 @@ def searches_for(schema: JsonSchema) -> Searches:
 
 
 LONGEST_KEY = 100
-"""The longest key for which jsonschema itself matches patterns, with Python's engine, to see what is evaluated."""
+"""The longest key for which jsonschema itself matches patterns, with Python's
+engine, to see what is evaluated.
+"""
 
 
 def _is_soon_matched(pattern: str) -> bool:
@@ -94,11 +102,13 @@ def _is_soon_matched(pattern: str) -> bool:
 
 
 def compile_search(pattern: str) -> Search:
-    """Compile a search with Rust's engine, or else with Python's; nothing is compiled before its work is known.
+    """Compile a search with Rust's engine, or else with Python's; nothing is
+    compiled before its work is known.
 
-    Rust's engine takes at most (states of the pattern) times (characters of the text) steps. That is linear, but not
-    bounded: ``(?:.*a.{0,200}){20}c`` has 4,000 states. Python's engine may take exponential time, so it is asked only
-    for texts for which ``longest_bounded`` proves that it ends soon.
+    Rust's engine takes at most (states of the pattern) times (characters of the text) steps. That
+    is linear, but not bounded: ``(?:.*a.{0,200}){20}c`` has 4,000 states. Python's engine may take
+    exponential time, so it is asked only for texts for which ``longest_bounded`` proves that it
+    ends soon.
     """
     if ecma.is_pythons(pattern):
         return _pythons_search(pattern, f"the pattern {pattern!r} is read as Python reads it")
@@ -159,7 +169,8 @@ def _is_valid(validator: Any, text: str) -> bool:
 
 
 def what_is_unchecked(pattern: str, search: Search, longest_text: int | None) -> str:
-    """Return what is not checked of a pattern, or how it is read, in words for a finding; ``""`` if all is well.
+    """Return what is not checked of a pattern, or how it is read, in words for a
+    finding; ``""`` if all is well.
 
     Args:
         pattern: The pattern.
@@ -180,4 +191,6 @@ def what_is_unchecked(pattern: str, search: Search, longest_text: int | None) ->
 
 
 _ORDINARY_TEXT = 1_000
-"""A pattern that is checked in texts of this length causes no finding; a longer text is a warning of its call."""
+"""A pattern that is checked in texts of this length causes no finding; a longer
+text is a warning of its call.
+"""

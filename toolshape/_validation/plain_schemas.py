@@ -1,7 +1,9 @@
-"""Recognises schemas that certainly keep to the metaschema of draft 2020-12, in a fraction of the time of a full check.
+"""Recognises schemas that certainly keep to the metaschema of draft 2020-12, in a
+fraction of the time of a full check.
 
-jsonschema needs half a millisecond for each node, since the metaschema refers to itself dynamically. Most definitions
-have a dozen keywords, each with the obvious kind of value. A schema that is not recognised is checked in full.
+jsonschema needs half a millisecond for each node, since the metaschema refers to itself
+dynamically. Most definitions have a dozen keywords, each with the obvious kind of value. A schema
+that is not recognised is checked in full.
 """
 
 from collections.abc import Callable, Mapping
@@ -79,7 +81,9 @@ _UNKNOWN_TO_IT = frozenset(keyword.name for keyword in KEYWORDS if keyword.since
 
 
 def is_plain_schema(schema: Any) -> bool:
-    """Whether a schema certainly keeps to the metaschema; false if it uses a keyword that is not looked at here."""
+    """Whether a schema certainly keeps to the metaschema; false if it uses a
+    keyword that is not looked at here.
+    """
     return isinstance(schema, dict) and all(
         _IS_RIGHT[keyword](value)
         if keyword in _IS_RIGHT
@@ -89,4 +93,6 @@ def is_plain_schema(schema: Any) -> bool:
 
 
 _ALL = frozenset(keyword.name for keyword in KEYWORDS)
-"""The keywords of all drafts; the metaschema of the newest looks at some words of earlier drafts, too."""
+"""The keywords of all drafts; the metaschema of the newest looks at
+some words of earlier drafts, too.
+"""

@@ -43,7 +43,9 @@ _LONGEST_WITH_SCALARS = 10_000  # characters; longer text takes the path with th
 def compile_slow_path(
     traits: ModelTraits, settings: ValidationSettings
 ) -> Callable[[Any, Exception | None], Validated]:
-    """Compile the slow path: a function that takes the arguments as sent, and the fast path's error or ``None``."""
+    """Compile the slow path: a function that takes the arguments as sent, and the
+    fast path's error or ``None``.
+    """
     expected = _compile_expected_with_parts(traits.model.__pydantic_core_schema__)
     checker = Checker(functools.partial(_validated, traits, expected), expected)
     needs_full_path = (
@@ -116,7 +118,9 @@ def _coerce_only_scalars(
 
 
 def _short_object(text: str) -> dict[str, Any] | None:
-    """Parse short JSON text of an object; ``None`` for any other text, or if an escape in it may hide a colon."""
+    """Parse short JSON text of an object; ``None`` for any other text, or if an
+    escape in it may hide a colon.
+    """
     if len(text) > _LONGEST_WITH_SCALARS or "\\" in text:
         return None
     try:
@@ -173,7 +177,9 @@ def _refusal_of(
 
 
 def _validated(traits: ModelTraits, expected: ExpectedAt, value: Any) -> BaseModel:
-    """Validate a value with *full*; if that runs code of the author's, then only once *structure* accepts the value."""
+    """Validate a value with *full*; if that runs code of the author's, then only once
+    *structure* accepts the value.
+    """
     text = _text_of(traits, expected, value)
     if traits.validators.runs_code and (refused := _refused_by_structure(traits, text)):
         raise _refusal(refused, value, expected=expected)
@@ -197,9 +203,11 @@ def _first_refusal(
     by_check: ValidationError | None,
     value: Any,
 ) -> InvalidError:
-    """Say what is wrong with a value that *full* already refused, or over which the author's code crashed.
+    """Say what is wrong with a value that *full* already refused, or over
+    which the author's code crashed.
 
-    What *structure* refuses is coerced, and nothing else: the author's code runs again only on a value that changed.
+    What *structure* refuses is coerced, and nothing else: the author's code runs again only on a
+    value that changed.
     """
     if isinstance(error, ValidationError) and not traits.validators.runs_code:
         return _refusal(error, value, expected=expected)
@@ -224,7 +232,8 @@ def _refusal_by_code(
     value: Any,
     text: bytes,
 ) -> InvalidError:
-    """Say what is wrong with a value of the right structure; only what the author's code passed on can be coerced.
+    """Say what is wrong with a value of the right structure; only what the author's
+    code passed on can be coerced.
 
     ``by_check`` is what a check refused in the run that raised ``error``.
 
@@ -252,8 +261,8 @@ def _reasons(
 ) -> Sequence[ErrorDetails]:
     """Return what the schema behind the author's code says of a value over which the code crashed.
 
-    The code may give fields other names, so no field of that schema need be there. But what a check refused was passed on
-    unchanged: then only what the check said counts.
+    The code may give fields other names, so no field of that schema need be there. But what a check
+    refused was passed on unchanged: then only what the check said counts.
     """
     if by_check is None:
         if any(detail["type"] in OF_FIELDS for detail in errors):
@@ -264,11 +273,15 @@ def _reasons(
 
 
 _DECIDED = frozenset({*BY_AUTHOR, "union"})
-"""Rules that no coercion mends where the structure is right: the author's errors, and a union that is the author's."""
+"""Rules that no coercion mends where the structure is right: the author's errors,
+and a union that is the author's.
+"""
 
 
 def _told(errors: Sequence[ErrorDetails]) -> Sequence[ErrorDetails]:
-    """Return the errors without those that only follow from another error: a default that is made of a wrong field."""
+    """Return the errors without those that only follow from another error: a default
+    that is made of a wrong field.
+    """
     return [detail for detail in errors if detail["type"] != "default_factory_not_called"] or errors
 
 
@@ -296,7 +309,8 @@ def _restore_decimals(
         at: The place as pydantic names it.
 
     Raises:
-        InvalidError: A number has more digits than a float, and it is unknown whether the schema expects a Decimal.
+        InvalidError: A number has more digits than a float, and it is unknown whether the schema
+            expects a Decimal.
     """
     if isinstance(value, dict):
         place = expected(at)
@@ -358,7 +372,9 @@ def _restore_decimal(
 
 
 def _restore_decimals_in_json(text: str, expected: ExpectedAt) -> str:
-    """Apply ``_restore_decimals`` to JSON text; return other text unchanged, so the validator rejects it."""
+    """Apply ``_restore_decimals`` to JSON text; return other text
+    unchanged, so the validator rejects it.
+    """
     try:
         return write_json(_restore_decimals(require_unique_keys(read_json(text)), expected, ()))
     except (ValueError, RecursionError):

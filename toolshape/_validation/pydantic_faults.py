@@ -1,4 +1,6 @@
-"""Converts pydantic's errors to faults: one list to coerce, and one list for the feedback to the language model."""
+"""Converts pydantic's errors to faults: one list to coerce, and one list for the
+feedback to the language model.
+"""
 
 import itertools
 import opcode
@@ -25,7 +27,9 @@ from toolshape._validation.violations import (
 )
 
 KEY = "[key]"
-"""The step in a pydantic location that marks an error about a key, not about the value under the key."""
+"""The step in a pydantic location that marks an error about a key, not
+about the value under the key.
+"""
 _MOST_ERRORS = 10_000  # including the errors from all union branches
 _MOST_STEPS = 500_000  # in the locations of all errors together
 _DEEPEST_TOLD = 8  # nested unions; deeper faults are reported for the union around them
@@ -43,11 +47,13 @@ def faults_of(errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt) 
 def explained_faults(
     errors: Iterable[ErrorDetails], value: Any, expected: ExpectedAt, depth: int = 0
 ) -> list[Fault]:
-    """Return the faults to report to the language model: for a union, the faults of the branch that was probably meant.
+    """Return the faults to report to the language model: for a union, the faults of the
+    branch that was probably meant.
 
-    A user validator may replace the value. It may also validate with another pydantic model, and pydantic then adds the
-    errors from this other model to the list. The feedback shows only values that the language model wrote. For an error
-    about any other value, the feedback says only that the value is rejected.
+    A user validator may replace the value. It may also validate with another pydantic model, and
+    pydantic then adds the errors from this other model to the list. The feedback shows only values
+    that the language model wrote. For an error about any other value, the feedback says only that
+    the value is rejected.
     """
     other_errors, unions = _split_by_union(errors, expected)
     is_same_at: dict[Location, bool] = {}
@@ -70,8 +76,8 @@ def _split_by_union(
 ]:
     """Split errors into the errors outside unions and the errors in each union.
 
-    For each error outside a union, also return the violated rule and what the schema expects. If a validator around a
-    union failed, its error is outside the union.
+    For each error outside a union, also return the violated rule and what the schema expects. If a
+    validator around a union failed, its error is outside the union.
     """
     other_errors: list[tuple[ErrorDetails, str, Expected | None]] = []
     unions: dict[Location, tuple[Expected, list[ErrorDetails]]] = {}
@@ -123,8 +129,9 @@ def _fault(
     value: Any,
     is_same_at: dict[Location, bool],
 ) -> Fault:
-    # An error may be about a value that the model did not write: the author's code made it, or pydantic parsed it. Then
-    # nothing of the value is told, but for a limit or choices, which hold for the text that the model wrote, too.
+    # An error may be about a value that the model did not write: the author's code made it, or
+    # pydantic parsed it. Then nothing of the value is told, but for a limit or choices, which hold
+    # for the text that the model wrote, too.
     at = error["loc"]
     location, found_value = _in_value(at, value)
     violation = of_pydantic(error, found_value) if _is_by_pydantic(error) else None
@@ -159,10 +166,11 @@ def _fault(
 
 
 def _is_made_of(found: Any, seen: Any, violation: Violation) -> bool:
-    """Return whether an error about another value also says what is wrong with the value that the model wrote.
+    """Return whether an error about another value also says what is wrong with
+    the value that the model wrote.
 
-    Either pydantic itself parsed the text to an object, such as a duration, and the object breaks a limit, or the
-    author's code changed a text before it was compared with choices.
+    Either pydantic itself parsed the text to an object, such as a duration, and the object breaks a
+    limit, or the author's code changed a text before it was compared with choices.
     """
     is_parsed = bool(violation.limit) and not isinstance(seen, _JSON_TYPES)
     is_changed_text = bool(violation.choices) and type(seen) is str
@@ -173,7 +181,9 @@ _JSON_TYPES = (str, int, float, list, dict, type(None))
 
 
 def _unknown_fields(error: ErrorDetails, place: Expected | None, value: Any) -> list[Fault]:
-    """If a union's optional tag is omitted, return a fault for each field that no branch of the union has."""
+    """If a union's optional tag is omitted, return a fault for each field
+    that no branch of the union has.
+    """
     if error["type"] != "union_tag_not_found" or place is None or not place.has_optional_tag:
         return []
     location, found_value = _in_value(error["loc"], value)
@@ -199,7 +209,9 @@ def _is_of_model(
     found: Any,
     is_same_at: dict[Location, bool],
 ) -> bool:
-    """Return whether an error is about ``found``: the value that the language model wrote at the error's place."""
+    """Return whether an error is about ``found``: the value that the language
+    model wrote at the error's place.
+    """
     seen_value, last = error["input"], error["loc"][-1] if error["loc"] else ""
     if rule == "missing":
         names = () if place is None else (*place.fields(), *place.tags)
@@ -259,9 +271,11 @@ def _union_faults(
 
 
 def _in_value(location: Location, value: Any) -> tuple[Location, Any]:
-    """Remove the names of branches and wrappers from a pydantic location; return the rest, and the value there.
+    """Remove the names of branches and wrappers from a pydantic location; return
+    the rest, and the value there.
 
-    The language model never saw these names. The location may continue inside a string that contains JSON.
+    The language model never saw these names. The location may continue inside a string that
+    contains JSON.
     """
     steps: list[int | str] = []
     current: Any = value
@@ -276,7 +290,8 @@ def _in_value(location: Location, value: Any) -> tuple[Location, Any]:
 
 
 def _message(error: ErrorDetails, rule: str) -> str:
-    """Return the message to report for an error, or ``""`` if the schema can describe what is expected.
+    """Return the message to report for an error, or ``""`` if the schema
+    can describe what is expected.
 
     The message is the author's own, or pydantic's if no JSON Schema keyword expresses the rule.
     """
@@ -295,7 +310,9 @@ def _message(error: ErrorDetails, rule: str) -> str:
 
 
 def _is_by_pydantic(error: ErrorDetails) -> bool:
-    """Return whether pydantic raised this error; a user validator may also raise pydantic's error types."""
+    """Return whether pydantic raised this error; a user validator may
+    also raise pydantic's error types.
+    """
     kind = error["type"]
     try:
         known_error = PydanticKnownError(cast("Any", kind), error.get("ctx"))
@@ -317,7 +334,8 @@ def _is_of_address(error: Exception) -> bool:
 def _is_by_author(error: Exception) -> bool:
     """Return whether a ``raise`` or ``assert`` in the validator's own module raised this error.
 
-    If the error comes from a deeper module, or from C code (``int("x")``), nobody wrote its message for a caller.
+    If the error comes from a deeper module, or from C code (``int("x")``), nobody wrote its message
+    for a caller.
     """
     trace = error.__traceback__
     if trace is None:

@@ -1,7 +1,8 @@
-"""Compiles a fast, conservative validator: it never accepts an invalid value, but may not recognise a valid one.
+"""Compiles a fast, conservative validator: it never accepts an invalid value, but
+may not recognise a valid one.
 
-The full validator takes fifty times as long. It decides if this check does not support a keyword, or returns false for
-a value.
+The full validator takes fifty times as long. It decides if this check does not support a keyword,
+or returns false for a value.
 """
 
 import math
@@ -81,8 +82,8 @@ def _compile_reference(
 ) -> Admits:
     """Return the check for a definition, which may be recursive.
 
-    The check is stored in a list and looked up when it runs. If the reference is recursive, the check is still being
-    compiled at this point, but the list already exists.
+    The check is stored in a list and looked up when it runs. If the reference is recursive, the
+    check is still being compiled at this point, but the list already exists.
     """
     name = ref.removeprefix("#/$defs/")
     if ref == name or name not in definitions or "/" in name or "~" in name or "%" in name:
@@ -153,7 +154,9 @@ def _compile_object(
 
 
 def _is_json(value: Any) -> bool:
-    """Whether JSON can represent a value that has no schema: every number in the value must be finite."""
+    """Whether JSON can represent a value that has no schema: every
+    number in the value must be finite.
+    """
     if type(value) is float:
         return math.isfinite(value)
     if type(value) is dict:

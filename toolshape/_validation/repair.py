@@ -36,9 +36,10 @@ class TruncatedError(ValueError):
 def read_repaired(text: str, number: type[float] = float) -> Any:
     """Parse text that deviates from JSON in common ways.
 
-    The parser accepts trailing commas, comments, single quotes, names without quotes, line breaks in strings, Python's
-    ``True``, ``False`` and ``None``, and a Markdown fence around the text. JSON5's grammar decides what the text means:
-    the parser does not guess, close open brackets, or omit text.
+    The parser accepts trailing commas, comments, single quotes, names without quotes, line breaks
+    in strings, Python's ``True``, ``False`` and ``None``, and a Markdown fence around the text.
+    JSON5's grammar decides what the text means: the parser does not guess, close open brackets, or
+    omit text.
 
     Args:
         text: The text.
@@ -46,8 +47,8 @@ def read_repaired(text: str, number: type[float] = float) -> Any:
 
     Raises:
         TruncatedError: The text is cut off.
-        ValueError: The text is not valid JSON5, repeats a key, contains a number or an escape that JSON does not have,
-            or is too long.
+        ValueError: The text is not valid JSON5, repeats a key, contains a number or an escape that
+            JSON does not have, or is too long.
     """
     if len(text) > _LONGEST:
         raise ValueError(f"too long to repair: more than {_LONGEST} characters")
@@ -71,7 +72,9 @@ def read_repaired(text: str, number: type[float] = float) -> Any:
 
 
 def _refuse_broken_names(value: Any) -> None:
-    """Reject a key that contains a line break: no field has such a name, so the text must be broken there."""
+    """Reject a key that contains a line break: no field has such a name, so
+    the text must be broken there.
+    """
     if isinstance(value, dict):
         for name in value:
             if "\n" in name or "\r" in name:
@@ -101,7 +104,9 @@ def _to_json5(match: re.Match[str]) -> str:
 
 
 def _check_escape(match: re.Match[str]) -> str:
-    r"""Reject escapes that JSON does not have (JSON5 reads ``\d`` as ``d``); convert surrogate pairs to characters."""
+    r"""Reject escapes that JSON does not have (JSON5 reads ``\d`` as ``d``); convert
+    surrogate pairs to characters.
+    """
     first, second = match.groups()
     if second is not None:
         return bytes.fromhex(first + second).decode("utf-16-be")

@@ -1,9 +1,12 @@
-"""Fills in the defaults of a definition, where the model has left a field out. Needs the extra ``schema``.
+"""Fills in the defaults of a definition, where the model has left a field out.
 
-A model reads "(default: celsius)" in the schema, so leaving the field out means celsius. JSON Schema itself gives
-``default`` no effect. The rules here are those of validators that fill defaults in, with three differences: references
-and ``allOf`` are followed, a union is entered where exactly one branch admits the value, and a default that was filled
-in is not filled in again (``{"default": {}}`` of a recursive field would have no end).
+Needs the extra ``schema``.
+
+A model reads "(default: celsius)" in the schema, so leaving the field out means celsius. JSON
+Schema itself gives ``default`` no effect. The rules here are those of validators that fill defaults
+in, with three differences: references and ``allOf`` are followed, a union is entered where exactly
+one branch admits the value, and a default that was filled in is not filled in again
+(``{"default": {}}`` of a recursive field would have no end).
 """
 
 import functools
@@ -23,7 +26,8 @@ from toolshape._validation.jsonschema_keywords import StandardValidator, checkin
 from toolshape._validation.pattern_search import Searches
 
 _MOST_BYTES = 1_000_000
-"""The most that is filled in to one call. A small value can have many places for a large default."""
+"""The most that is filled in to one call. A small value can have many places for a large default.
+"""
 _DEEPEST = 64
 _ABSENT = object()
 
@@ -54,8 +58,9 @@ def defaults_of(schema: JsonSchema, searches: Searches) -> "Defaults | None":
 def compile_fill(defaults: "Defaults") -> Callable[[Any], Any]:
     """Return a function that returns valid arguments with the defaults filled in.
 
-    The function returns the arguments themselves if no default applies, if the filled arguments would be invalid, or if
-    they would be too large. It never changes the arguments, and each default that it fills in is a copy.
+    The function returns the arguments themselves if no default applies, if the filled arguments
+    would be invalid, or if they would be too large. It never changes the arguments, and each
+    default that it fills in is a copy.
     """
 
     def fill(arguments: Any) -> Any:
@@ -73,7 +78,8 @@ def compile_fill(defaults: "Defaults") -> Callable[[Any], Any]:
 def refused_defaults(defaults: "Defaults") -> Iterator[tuple[Place, Any]]:
     """Yield the place and the value of each default that its own schema refuses.
 
-    ``null`` where null is not admitted means that there is no default, and is not yielded: most authors write it so.
+    ``null`` where null is not admitted means that there is no default, and is not yielded: most
+    authors write it so.
     """
     for node, at in nodes_of(defaults.schema):
         default = node.get("default")
@@ -89,9 +95,11 @@ _MAY_BE_BROKEN = frozenset(keywords("applies", "constrains", at="place")) | {
 
 
 def always_filled(defaults: "Defaults") -> frozenset[str]:
-    """Return the fields of the arguments that have a value in every call, because their defaults are filled in.
+    """Return the fields of the arguments that have a value in every call,
+    because their defaults are filled in.
 
-    Filling in may make arguments invalid only if the schema speaks of which fields there are; then it is not certain.
+    Filling in may make arguments invalid only if the schema speaks of which fields there are; then
+    it is not certain.
     """
     if defaults.schema.keys() & _MAY_BE_BROKEN:
         return frozenset()
@@ -143,7 +151,9 @@ class Defaults:
         return Filled(default, len(json.dumps(default)))
 
     def admits(self, node: Any, value: Any) -> bool:
-        """Whether a part of the schema admits a value; toolshape reads ``3.0`` as an integer, as JSON Schema does."""
+        """Whether a part of the schema admits a value; toolshape reads ``3.0`` as
+        an integer, as JSON Schema does.
+        """
         if _is_of_plain_type(node, value):
             return True
         if id(node) not in self.validators:
@@ -157,7 +167,9 @@ class Defaults:
 
 
 def _is_of_plain_type(node: Any, value: Any) -> bool:
-    """Whether a node says no more of its values than a type, and this value is of that type, as most defaults are."""
+    """Whether a node says no more of its values than a type, and this value is of
+    that type, as most defaults are.
+    """
     if not isinstance(node, dict) or not node.keys() <= _SAYS_A_TYPE:
         return False
     kind = node.get("type")
@@ -180,7 +192,9 @@ class _Fill:
         self.filled_ids: set[int] = set()
 
     def value(self, node: Any, value: Any, depth: int) -> Any:
-        """Return a value with the defaults of a node filled in; the value itself if there are none to fill in."""
+        """Return a value with the defaults of a node filled in; the value
+        itself if there are none to fill in.
+        """
         node = self.defaults.resolve(node)
         if not depth or not isinstance(node, dict) or not isinstance(value, (dict, list)):
             return value

@@ -1,4 +1,6 @@
-"""The slow path: coerces and validates arguments that the fast path did not accept, or raises ``CallError``."""
+"""The slow path: coerces and validates arguments that the fast path did not
+accept, or raises ``CallError``.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -32,7 +34,8 @@ def validate_with_coercions(
     deepest: int | None = None,
     refused: Callable[[Any], InvalidError] | None = None,
 ) -> Validated:
-    """Coerce the invalid values in arguments as far as the rules allow, and validate the arguments again.
+    """Coerce the invalid values in arguments as far as the rules allow,
+    and validate the arguments again.
 
     Args:
         checker: The validator for the arguments.
@@ -40,7 +43,8 @@ def validate_with_coercions(
         settings: How to validate the arguments.
         arguments: The payload as sent.
         deepest: The limit on the nesting depth, if the validator's work multiplies with each level.
-        refused: A function that takes the parsed arguments, and returns the error that the fast path already raised.
+        refused: A function that takes the parsed arguments, and returns the error that the fast
+            path already raised.
 
     Raises:
         CallError: The payload is not an object, or it is invalid and no rule applies.
@@ -139,7 +143,9 @@ class _PayloadReader:
         raise CallError("malformed_arguments", tool=self.name, problems=[problem])
 
     def read(self, text: str, may_repair: bool) -> tuple[Any, bool]:
-        """Parse JSON text from a string in the arguments; return the value, and whether the text was repaired."""
+        """Parse JSON text from a string in the arguments; return the value, and
+        whether the text was repaired.
+        """
         return parse_json(text, _repair_text if may_repair else None)
 
     def parsed(self, text: str | bytes) -> Any:

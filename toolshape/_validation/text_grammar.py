@@ -1,4 +1,6 @@
-"""Checks plain text against the grammar of its tool, after the call: most providers do not constrain it."""
+"""Checks plain text against the grammar of its tool, after the call: most
+providers do not constrain it.
+"""
 
 import functools
 from collections.abc import Callable
@@ -19,8 +21,8 @@ Fits: TypeAlias = Callable[[str], bool]
 def compile_grammar(grammar: Grammar) -> Fits | None:
     """Return the check of texts, or ``None`` if no engine for the grammar is installed.
 
-    The engines are those that the provider names: Rust's ``regex``, which pydantic holds, and llguidance for Lark
-    (OpenAI's guide to function calling, "Context-free grammars", 2025-08).
+    The engines are those that the provider names: Rust's ``regex``, which pydantic holds, and
+    llguidance for Lark (OpenAI's guide to function calling, "Context-free grammars", 2025-08).
     """
     if grammar.syntax == "regex":
         return functools.partial(_is_match, _pattern(grammar))
@@ -30,7 +32,9 @@ def compile_grammar(grammar: Grammar) -> Fits | None:
 
 
 def grammar_fault(grammar: Grammar) -> str:
-    """Return what is wrong with a grammar; an empty string if nothing is, or if no engine is installed to tell."""
+    """Return what is wrong with a grammar; an empty string if nothing is, or if
+    no engine is installed to tell.
+    """
     if grammar.syntax == "regex":
         try:
             _pattern(grammar)
@@ -119,7 +123,9 @@ def _compile_lark(definition: str) -> Fits:
 
 
 def _ends(match: Any, tokens: list[int]) -> bool:
-    """Whether a text is complete once its tokens are read; llguidance reports what it refuses only as an error."""
+    """Whether a text is complete once its tokens are read; llguidance reports
+    what it refuses only as an error.
+    """
     return bool(match.try_consume_tokens(tokens) == len(tokens) and match.is_accepting())
 
 

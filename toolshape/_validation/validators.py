@@ -16,10 +16,10 @@ from toolshape._function.core_schema.validation_context import in_context
 class Validators(NamedTuple):
     """The validators of one core schema; the last two are compiled when they are first asked for.
 
-    ``full`` validates JSON. ``runs_code`` is true if it runs code of the author's on a value, so that *structure* is
-    another validator, and the code is given the context of the call.
-    ``has_places`` is true if the schema has an author's place: there, a before, wrap or plain validator sees what the
-    model wrote.
+    ``full`` validates JSON. ``runs_code`` is true if it runs code of the author's on a value, so
+    that *structure* is another validator, and the code is given the context of the call.
+    ``has_places`` is true if the schema has an author's place: there, a before, wrap or plain
+    validator sees what the model wrote.
     """
 
     full: Callable[[Any], Any]

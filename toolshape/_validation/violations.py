@@ -1,7 +1,9 @@
-"""Says what a validator's error means: which kind of value was expected, and which limit the value breaks.
+"""Says what a validator's error means: which kind of value was expected,
+and which limit the value breaks.
 
-The schema says what is expected at a place. But a validator knows why it refused this value, and what it knows is in the
-error: the limit with its number, or the kind of value that its branch of a union wants.
+The schema says what is expected at a place. But a validator knows why it refused this value, and
+what it knows is in the error: the limit with its number, or the kind of value that its branch of a
+union wants.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,8 +17,9 @@ from toolshape._validation.phrases import FORMATS, expected_of, shortened
 class Violation(NamedTuple):
     """What a validator's error means.
 
-    ``kind`` is the kind of value that was expected: a JSON type, or words for a form. ``limit`` are words for the limit
-    that the value breaks; then the value has the right kind. ``choices`` are words for the choices.
+    ``kind`` is the kind of value that was expected: a JSON type, or words for a form. ``limit`` are
+    words for the limit that the value breaks; then the value has the right kind. ``choices`` are
+    words for the choices.
     """
 
     kind: str = ""
@@ -25,7 +28,9 @@ class Violation(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How an error type of pydantic is read; ``limit`` and ``choices`` are filled with the error's context."""
+    """How an error type of pydantic is read; ``limit`` and ``choices`` are
+    filled with the error's context.
+    """
 
     kind: str = ""
     limit: str = ""
@@ -92,10 +97,11 @@ OF_PYDANTIC: Mapping[str, Reading] = {
     **_kinds(FORMATS["uri"], "url_type", "url_parsing", "url_syntax_violation"),
     **_kinds("JSON text", "json_type", "json_invalid"),
 }  # fmt: skip
-"""The error types of pydantic-core 2.50 that a call can cause, and that say what is wrong with a value.
+"""The error types of pydantic-core 2.50 that a call can cause, and that
+say what is wrong with a value.
 
-An older release has fewer types. The types that are not here are of fields, which have words of their own, or in one of
-the next three tables.
+An older release has fewer types. The types that are not here are of fields, which have words of
+their own, or in one of the next three tables.
 """
 OF_FIELDS: Mapping[str, str] = {
     "extra_forbidden": "unknown",
@@ -103,7 +109,8 @@ OF_FIELDS: Mapping[str, str] = {
     "missing": "missing",
     "missing_argument": "missing",
 }
-"""pydantic's error types for unknown and missing fields, each with toolshape's name for the rule."""
+"""pydantic's error types for unknown and missing fields, each with toolshape's name for the rule.
+"""
 BY_AUTHOR = frozenset({"value_error", "assertion_error"})
 """pydantic's error types for what the author's code raised: its own words are told."""
 OF_TAGS = frozenset({"union_tag_invalid", "union_tag_not_found"})
@@ -115,7 +122,9 @@ REJECTED = frozenset(
      "unexpected_positional_argument", "multiple_argument_values", "is_instance_of", "dataclass_exact_type", "invalid_key",
      "ellipsis_error", "missing_sentinel_error", "recursion_loop", "recursion_depth_exceeded"}
 )  # fmt: skip
-"""Error types that only a core schema of the author's own can cause: they are about Python, and no word of them helps."""
+"""Error types that only a core schema of the author's own can cause: they are about
+Python, and no word of them helps.
+"""
 NEVER: Mapping[str, str] = {
     "no_such_attribute": "it is about the attributes of Python objects",
     "get_attribute_error": "it is about the attributes of Python objects",
@@ -206,7 +215,9 @@ def _contains(value: Any, schema: Mapping[str, Any]) -> Violation:
 
 
 def _words(schema: Any, keyword: str) -> str:
-    """Describe what a subschema accepts; the keyword in which it stands is named where words fail, as for a reference."""
+    """Describe what a subschema accepts; the keyword in which it stands is named where
+    words fail, as for a reference.
+    """
     if isinstance(schema, dict):
         words = expected_of([schema])
     else:
@@ -245,13 +256,16 @@ OF_JSON_SCHEMA: Mapping[str, Callable[[Any, Mapping[str, Any]], Violation | None
     "const": lambda value, _: Violation(choices=expected_of([{"const": value}])),
     "enum": lambda value, _: Violation(choices=expected_of([{"enum": value}])),
 }
-"""What an error of jsonschema means, by its keyword; the functions take the keyword's value and the schema with it."""
+"""What an error of jsonschema means, by its keyword; the functions take the
+keyword's value and the schema with it.
+"""
 
 
 def of_json_schema(
     keyword: str, value: Any, schema: Any, context: Sequence[Any]
 ) -> Violation | None:
-    """Return what an error of jsonschema means, or ``None`` if its keyword says nothing of the value.
+    """Return what an error of jsonschema means, or ``None`` if its
+    keyword says nothing of the value.
 
     Args:
         keyword: The keyword that refused the value.

@@ -1,4 +1,6 @@
-"""Runs a call that a framework delivers: plans it, requests approval through the framework, and returns the result."""
+"""Runs a call that a framework delivers: plans it, requests approval through the
+framework, and returns the result.
+"""
 
 import contextlib
 import json
@@ -33,13 +35,16 @@ _NO_ID = (
 class BridgeOptions(TypedDict, total=False):
     """Keyword arguments for the functions that pass tools to a framework.
 
-    - ``inject``: The values for injected parameters, by name, or a function that takes the framework's context and
-      returns these values. A parameter whose type is the framework's context needs no value.
-    - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run, so no call runs twice.
-      Tools that write and need approval require a ledger, because a framework may deliver an approval twice.
-    - ``scope``: The namespace for the call ids, if the ids are not globally unique: a string, or a function that takes
-      the framework's context and returns a string.
-    - ``on_progress``: Called with each ``Progress`` that a tool reports through its ``CallContext``.
+    - ``inject``: The values for injected parameters, by name, or a function that takes the
+      framework's context and returns these values. A parameter whose type is the framework's
+      context needs no value.
+    - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run, so no call
+      runs twice. Tools that write and need approval require a ledger, because a framework may
+      deliver an approval twice.
+    - ``scope``: The namespace for the call ids, if the ids are not globally unique: a string, or a
+      function that takes the framework's context and returns a string.
+    - ``on_progress``: Called with each ``Progress`` that a tool reports through its
+      ``CallContext``.
     """
 
     inject: Mapping[str, Any] | Callable[[Any], Mapping[str, Any]]
@@ -51,9 +56,9 @@ class BridgeOptions(TypedDict, total=False):
 class Definition(NamedTuple):
     """A tool definition to pass to a framework, in one provider's form.
 
-    ``may_wait`` is true if calls to the tool may need approval. ``runs_alone`` is true if the tool writes: its calls
-    then run alone and in order.
-    ``contexts`` maps the parameters that are typed as a framework's context to their annotations.
+    ``may_wait`` is true if calls to the tool may need approval. ``runs_alone`` is true if the tool
+    writes: its calls then run alone and in order. ``contexts`` maps the parameters that are typed
+    as a framework's context to their annotations.
     """
 
     tool: Tool[..., Any]
@@ -69,8 +74,9 @@ class Definition(NamedTuple):
 class Delivered(NamedTuple):
     """A call as a framework delivers it.
 
-    ``arguments`` are the model's arguments, as JSON text or parsed. ``context`` is the framework's context for the
-    call. ``fill(annotation)`` returns the value for a parameter whose type is the framework's context.
+    ``arguments`` are the model's arguments, as JSON text or parsed. ``context`` is the framework's
+    context for the call. ``fill(annotation)`` returns the value for a parameter whose type is the
+    framework's context.
     """
 
     call_id: str
@@ -89,7 +95,10 @@ class Bridge:
     options: BridgeOptions
 
     def plan(self, call: Delivered) -> Plan:
-        """Validate a call without running it. Observers receive a provider message that contains only this call."""
+        """Validate a call without running it.
+
+        Observers receive a provider message that contains only this call.
+        """
         plan = self.unobserved_plan(call)
         if bound_tools_of(self.bound).observers is not None:
             response = self._response(call)
@@ -122,7 +131,10 @@ class Bridge:
         return Plan(plan_calls(bound_tools.provider, reading, bound_tools.handlers))
 
     def sendable(self, parts: Iterable[Part]) -> list[Part]:
-        """Return the parts. If a result cannot hold a part, a ``Text`` with the part's name replaces it."""
+        """Return the parts.
+
+        If a result cannot hold a part, a ``Text`` with the part's name replaces it.
+        """
         fits_result = self.bound.provider.holds_in_result
         return [
             part if isinstance(part, Text) or fits_result(part) else Text(named(part))
@@ -169,12 +181,15 @@ def bridge(
         provider: The provider that the framework talks to.
         strict: See ``Registry.bind``.
         options: The options for running calls.
-        packages: The framework's packages. Parameters typed as a context class from these packages get the context.
-        fills: Returns whether the framework fills a parameter that is marked by these packages, by its annotation.
+        packages: The framework's packages. Parameters typed as a context class from these packages
+            get the context.
+        fills: Returns whether the framework fills a parameter that is marked by these packages, by
+            its annotation.
 
     Raises:
         TypeError: An option is unknown.
-        UsageError: A tool writes and needs approval, and there is no ledger; or another argument is invalid.
+        UsageError: A tool writes and needs approval, and there is no ledger; or another argument is
+            invalid.
         ExportError: One of the tools cannot be exported to the provider.
     """
     check_arguments(tools, options)
@@ -270,9 +285,10 @@ async def run_call(
 
     Args:
         plan: The plan that holds the call.
-        options: The result of ``run_options``. Compute it once for each call, because ``inject=`` may be a function.
-        decide: Returns the decision on a call that needs approval, or raises the framework's exception that requests
-            approval. The tool never runs before the decision.
+        options: The result of ``run_options``. Compute it once for each call, because ``inject=``
+            may be a function.
+        decide: Returns the decision on a call that needs approval, or raises the framework's
+            exception that requests approval. The tool never runs before the decision.
         how: ``IN_LOOP`` if an event loop runs the call, else ``HERE``.
 
     Raises:
@@ -288,7 +304,9 @@ async def run_call(
 
 
 def refusal(waiting: PendingCall, options: Mapping[str, Any]) -> Deny | None:
-    """Return a denial if the ledger could not recognise a second delivery of the call, else ``None``."""
+    """Return a denial if the ledger could not recognise a second
+    delivery of the call, else ``None``.
+    """
     is_recognised = (
         not has_made_up_id(waiting.call)
         or options["scope"] is not None
@@ -298,7 +316,9 @@ def refusal(waiting: PendingCall, options: Mapping[str, Any]) -> Deny | None:
 
 
 async def needs_approval(plan: Plan, options: Mapping[str, Any], how: Steps = IN_LOOP) -> bool:
-    """Return whether the call in a plan needs approval, without running it and without reading the ledger."""
+    """Return whether the call in a plan needs approval, without running it
+    and without reading the ledger.
+    """
     run: Callable[..., Any] = plan.arun if how.is_loop else plan.run
     await how.result_of(run(only=(), inject=options["inject"]))
     return bool(plan.pending)
@@ -348,7 +368,9 @@ def check_edit(waiting: PendingCall, arguments: Mapping[str, Any]) -> None:
 
 
 def approval_request(waiting: PendingCall) -> JsonObject:
-    """Return the details of a call for its approver: the arguments that the tool would get, with secrets masked."""
+    """Return the details of a call for its approver: the arguments that the tool
+    would get, with secrets masked.
+    """
     reader: Any = waiting.call.reader
     arguments = record_of(reader.tool).secrets.masked(waiting.arguments)
     return {

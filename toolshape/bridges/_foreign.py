@@ -31,14 +31,16 @@ def import_tool(
         schema: The schema of the tool's arguments.
         call: Calls the framework's tool with the arguments and the call id.
         options: The options of ``tool``.
-        injected: The names of parameters that the model does not see, and ``dispatch(inject=)`` fills.
+        injected: The names of parameters that the model does not see, and ``dispatch(inject=)``
+            fills.
     """
 
     async def run(_toolshape_context: CallContext, **arguments: Any) -> Any:
         return await call(arguments, _toolshape_context.call_id)
 
-    # A parameter that is injected is one that the function declares, so that a call without its value is refused before
-    # it runs, and a model that writes its name is told that there is no such parameter.
+    # A parameter that is injected is one that the function declares, so that a call without its
+    # value is refused before it runs, and a model that writes its name is told that there is no
+    # such parameter.
     marker: Any = Injected
     hidden = marker[Any]
     declared = [

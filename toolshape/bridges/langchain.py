@@ -75,25 +75,28 @@ def to_langchain(
     strict: Strictness = False,
     **options: "Unpack[BridgeOptions]",
 ) -> list[BaseTool]:
-    """Convert a registry's tools to the form that ``create_agent(tools=...)``, ``bind_tools`` and ``ToolNode`` accept.
+    """Convert a registry's tools to the form that ``create_agent(tools=...)``,
+    ``bind_tools`` and ``ToolNode`` accept.
 
-    toolshape validates and coerces each call, and runs it with the ``ledger`` and the registry's hooks and limits. The
-    result is a ``ToolMessage``. It has ``status="error"`` if the call failed, images and files as content blocks, and
-    the coercions in ``artifact``. If a tool is invoked with plain arguments instead of a tool call, it returns the
-    content or raises ``ToolException``.
+    toolshape validates and coerces each call, and runs it with the ``ledger`` and the registry's
+    hooks and limits. The result is a ``ToolMessage``. It has ``status="error"`` if the call failed,
+    images and files as content blocks, and the coercions in ``artifact``. If a tool is invoked with
+    plain arguments instead of a tool call, it returns the content or raises ``ToolException``.
 
     If a call needs approval, it interrupts the graph. The interrupt's value has the form that
-    ``HumanInTheLoopMiddleware`` uses for single calls (``{"type": "tool_approval", "name": ..., "args": ...}``). Resume
-    the graph with one of that middleware's decisions, such as ``Command(resume={"type": "approve"})``. ``args`` are the
-    validated arguments that the tool receives, both in the interrupt and in an edit. Outside a graph, the call is
-    denied. A graph without a checkpointer cannot be resumed.
+    ``HumanInTheLoopMiddleware`` uses for single calls
+    (``{"type": "tool_approval", "name": ..., "args": ...}``). Resume the graph with one of that
+    middleware's decisions, such as ``Command(resume={"type": "approve"})``. ``args`` are the
+    validated arguments that the tool receives, both in the interrupt and in an edit. Outside a
+    graph, the call is denied. A graph without a checkpointer cannot be resumed.
 
     Args:
         tools: The registry. Tools added to it later are not included.
         provider: The provider to export the schemas for.
-        strict: See ``Registry.bind``. LangChain sends ``strict`` only on request: if you pass ``True``, also call
-            ``bind_tools(..., strict=True)``.
-        **options: See ``BridgeOptions``. The functions ``inject`` and ``scope`` take a ``ToolRuntime``.
+        strict: See ``Registry.bind``. LangChain sends ``strict`` only on request: if you pass
+            ``True``, also call ``bind_tools(..., strict=True)``.
+        **options: See ``BridgeOptions``. The functions ``inject`` and ``scope`` take a
+            ``ToolRuntime``.
 
     Raises:
         UsageError: A tool writes and needs approval, and there is no ledger.
@@ -183,7 +186,9 @@ _FILLED_MARKERS = (InjectedToolCallId, InjectedStore, InjectedState)
 
 
 def _is_filled(annotation: Any) -> bool:
-    """Return whether LangGraph knows what to pass: not for a parameter that is only hidden, with ``InjectedToolArg``."""
+    """Return whether LangGraph knows what to pass: not for a parameter that is only
+    hidden, with ``InjectedToolArg``.
+    """
     markers = [
         marker if isinstance(marker, type) else type(marker)
         for marker in getattr(annotation, "__metadata__", ())
@@ -235,15 +240,17 @@ class _Decisions(TypedDict):
 
 
 _Answer: TypeAlias = _Approve | _Reject | _Edit | _Decisions
-"""The answer to an interrupt: a ``HumanInTheLoopMiddleware`` decision, alone or in a list with one item."""
+"""The answer to an interrupt: a ``HumanInTheLoopMiddleware`` decision,
+alone or in a list with one item.
+"""
 
 
 def _ask(waiting: PendingCall, runtime: ToolRuntime[Any, Any]) -> Decision:
     """Interrupt the graph to ask for approval; return the decision once the graph is resumed.
 
-    LangGraph matches answers to a task's interrupts by their order. So a call interrupts each time that its node
-    runs, even if the ledger has recorded the call. If one task runs several calls at the same time, this function
-    denies them.
+    LangGraph matches answers to a task's interrupts by their order. So a call interrupts each time
+    that its node runs, even if the ledger has recorded the call. If one task runs several calls at
+    the same time, this function denies them.
     """
     if _runs_with_other_calls(runtime):
         return Deny(_SEVERAL)
@@ -265,8 +272,8 @@ def _ask(waiting: PendingCall, runtime: ToolRuntime[Any, Any]) -> Decision:
             check_edit(waiting, decision["edited_action"]["args"])
         return answer
 
-    # LangGraph stores the answer to an interrupt, so an invalid answer could never be corrected. ``response_schema``
-    # validates the answer before LangGraph stores it.
+    # LangGraph stores the answer to an interrupt, so an invalid answer could never be corrected.
+    # ``response_schema`` validates the answer before LangGraph stores it.
     answer_type: Any = Annotated[_Answer, AfterValidator(check_answer)]
     try:
         answer = interrupt(value, response_schema=answer_type)
@@ -278,8 +285,8 @@ def _ask(waiting: PendingCall, runtime: ToolRuntime[Any, Any]) -> Decision:
 def _runs_with_other_calls(runtime: ToolRuntime[Any, Any]) -> bool:
     """Return whether one task runs several calls to tools that may need approval.
 
-    A ``ToolNode`` in your own graph runs all calls in one task. ``create_agent`` sends each call to a separate task,
-    which the task's path shows.
+    A ``ToolNode`` in your own graph runs all calls in one task. ``create_agent`` sends each call to
+    a separate task, which the task's path shows.
     """
     metadata: Mapping[str, Any] = runtime.config.get("metadata") or {}
     path = metadata.get("langgraph_path") or ("",)
@@ -347,12 +354,13 @@ def from_langchain(
 ) -> Tool[..., Any]:
     """Convert a LangChain tool to a toolshape tool. Needs the extra ``schema``.
 
-    toolshape validates each call against the tool's JSON Schema before LangChain validates it. ``ToolException`` and a
-    ``ToolMessage`` with ``status="error"`` become ``ToolError``.
+    toolshape validates each call against the tool's JSON Schema before LangChain validates it.
+    ``ToolException`` and a ``ToolMessage`` with ``status="error"`` become ``ToolError``.
 
-    What the tool's author hid from the model (``InjectedToolArg``, the state or the store of a graph, ``ToolRuntime``)
-    stays hidden: a call in which a model sets it is invalid. Name such a parameter in ``inject``, and pass its value
-    to each ``dispatch(inject=)``. A parameter that is not named keeps its default.
+    What the tool's author hid from the model (``InjectedToolArg``, the state or the store of a
+    graph, ``ToolRuntime``) stays hidden: a call in which a model sets it is invalid. Name such a
+    parameter in ``inject``, and pass its value to each ``dispatch(inject=)``. A parameter that is
+    not named keeps its default.
 
     Args:
         tool: The tool.
@@ -362,8 +370,8 @@ def from_langchain(
 
     Raises:
         DefinitionError: The schema is not valid for a tool.
-        UsageError: ``tool`` is not a LangChain tool, a hidden parameter has neither a default nor a name in ``inject``,
-            or ``inject`` names a parameter that is not hidden.
+        UsageError: ``tool`` is not a LangChain tool, a hidden parameter has neither a default nor a
+            name in ``inject``, or ``inject`` names a parameter that is not hidden.
     """
     given_tool: Any = tool
     if not isinstance(given_tool, BaseTool):

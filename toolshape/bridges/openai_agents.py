@@ -1,4 +1,7 @@
-"""Passes tools to agents in the OpenAI Agents SDK, and imports tools from this SDK. Tested with openai-agents 0.24."""
+"""Passes tools to agents in the OpenAI Agents SDK, and imports tools from this SDK.
+
+Tested with openai-agents 0.24.
+"""
 
 import base64
 import json
@@ -55,23 +58,26 @@ def to_openai_agents(
     strict: Strictness | None = None,
     **options: "Unpack[BridgeOptions]",
 ) -> list[AgentsTool]:
-    """Convert a registry's tools to the form that ``Agent(tools=...)`` in the OpenAI Agents SDK accepts.
+    """Convert a registry's tools to the form that ``Agent(tools=...)`` in
+    the OpenAI Agents SDK accepts.
 
-    toolshape validates and coerces the arguments as the model wrote them, and runs the call with the ``ledger`` and the
-    registry's hooks and limits. If a call fails, the model receives the error text. Images and files become
-    ``ToolOutputImage`` and ``ToolOutputFileContent``.
+    toolshape validates and coerces the arguments as the model wrote them, and runs the call with
+    the ``ledger`` and the registry's hooks and limits. If a call fails, the model receives the
+    error text. Images and files become ``ToolOutputImage`` and ``ToolOutputFileContent``.
 
-    If a call needs approval, the SDK interrupts the run, and you approve or reject the call in its ``RunState`` as
-    usual. A call that the ledger has recorded needs no second approval. The SDK cannot edit arguments. If the arguments
-    are not JSON, the SDK requests approval before the model receives the error.
+    If a call needs approval, the SDK interrupts the run, and you approve or reject the call in its
+    ``RunState`` as usual. A call that the ledger has recorded needs no second approval. The SDK
+    cannot edit arguments. If the arguments are not JSON, the SDK requests approval before the model
+    receives the error.
 
     Args:
         tools: The registry. Tools added to it later are not included.
-        provider: The provider to export the schemas for: ``"openai-responses"`` for the SDK's default model,
-            ``"openai"`` for ``OpenAIChatCompletionsModel``, or the provider behind another model.
+        provider: The provider to export the schemas for: ``"openai-responses"`` for the SDK's
+            default model, ``"openai"`` for ``OpenAIChatCompletionsModel``, or the provider behind
+            another model.
         strict: See ``Registry.bind``.
-        **options: See ``BridgeOptions``. The functions ``inject`` and ``scope`` take a ``ToolContext`` (or, before
-            approval, a ``RunContextWrapper``).
+        **options: See ``BridgeOptions``. The functions ``inject`` and ``scope`` take a
+            ``ToolContext`` (or, before approval, a ``RunContextWrapper``).
 
     Raises:
         UsageError: A tool writes and needs approval, and there is no ledger.
@@ -127,22 +133,24 @@ def _output(part: Part) -> Any:
 def from_openai_agents(
     tool: FunctionTool, *, context: Any = None, **options: "Unpack[ToolOptions]"
 ) -> Tool[..., Any]:
-    """Convert a ``FunctionTool`` from the OpenAI Agents SDK to a toolshape tool. Needs the extra ``schema``.
+    """Convert a ``FunctionTool`` from the OpenAI Agents SDK to a toolshape tool.
 
-    toolshape first validates each call against the tool's JSON Schema. Then the SDK validates the call, and returns its
-    own errors as text.
-    ``needs_approval`` becomes ``approve=True``, even if ``needs_approval`` is a function, because that function can
-    only run inside the SDK.
+    Needs the extra ``schema``.
+
+    toolshape first validates each call against the tool's JSON Schema. Then the SDK validates the
+    call, and returns its own errors as text. ``needs_approval`` becomes ``approve=True``, even if
+    ``needs_approval`` is a function, because that function can only run inside the SDK.
 
     Args:
         tool: The tool.
-        context: The value of ``context`` in the function's ``ToolContext``. This object is not part of an agent run.
+        context: The value of ``context`` in the function's ``ToolContext``. This object is not part
+            of an agent run.
         **options: See ``toolshape.tool``.
 
     Raises:
         DefinitionError: The schema is not valid for a tool.
-        UsageError: ``tool`` is not a ``FunctionTool``, or has guardrails or ``is_enabled``, which the SDK checks only
-            during a run.
+        UsageError: ``tool`` is not a ``FunctionTool``, or has guardrails or ``is_enabled``, which
+            the SDK checks only during a run.
     """
     given_tool: Any = tool
     if not isinstance(given_tool, FunctionTool):

@@ -1,4 +1,7 @@
-"""Passes tools to pydantic-ai agents, and imports tools from pydantic-ai. Tested with pydantic-ai 2.68."""
+"""Passes tools to pydantic-ai agents, and imports tools from pydantic-ai.
+
+Tested with pydantic-ai 2.68.
+"""
 
 import inspect
 import json
@@ -69,7 +72,9 @@ _PROVIDERS: Mapping[str, str] = {
     "MistralModel": "mistral", "OllamaModel": "ollama", "OpenAIChatModel": "openai",
     "OpenAIResponsesModel": "openai-responses", "OpenRouterModel": "openrouter", "XaiModel": "xai",
 }  # fmt: skip
-"""Maps the model classes of pydantic-ai to the provider form that they send (source of pydantic-ai 2.68, 2026-11-26)."""
+"""Maps the model classes of pydantic-ai to the provider form that they send (source of
+pydantic-ai 2.68, 2026-11-26).
+"""
 _SYSTEMS: Mapping[str, str] = {"moonshotai": "moonshot"}
 """Maps pydantic-ai's names for providers to toolshape's names, where they differ."""
 _FALLBACK_PROVIDER = "json-schema"
@@ -84,21 +89,25 @@ def to_pydantic_ai(
 ) -> list[PydanticTool[Any]]:
     """Convert a registry's tools to the form that ``Agent(tools=...)`` accepts.
 
-    Each request uses the schemas for its model's provider. toolshape validates and coerces the arguments as the model
-    wrote them, and runs the call with the ``ledger`` and the registry's hooks and limits. If a call fails, the model
-    receives the error text: as ``ModelRetry`` if a different call may succeed, otherwise as ``ToolFailed``. Images and
-    files become ``BinaryContent``, ``ImageUrl`` or ``DocumentUrl``. The metadata of a result contains its
+    Each request uses the schemas for its model's provider. toolshape validates and coerces the
+    arguments as the model wrote them, and runs the call with the ``ledger`` and the registry's
+    hooks and limits. If a call fails, the model receives the error text: as ``ModelRetry`` if a
+    different call may succeed, otherwise as ``ToolFailed``. Images and files become
+    ``BinaryContent``, ``ImageUrl`` or ``DocumentUrl``. The metadata of a result contains its
     coercions.
 
-    If a call needs approval, the run ends with ``DeferredToolRequests``, which must be one of the agent's output types.
-    The ``metadata`` of these requests contains the validated arguments that the tool would receive.
+    If a call needs approval, the run ends with ``DeferredToolRequests``, which must be one of the
+    agent's output types. The ``metadata`` of these requests contains the validated arguments that
+    the tool would receive.
 
     Args:
         tools: The registry. Tools added to it later are not included.
-        provider: The provider to export the schemas for. The default is the provider of the agent's model. If this
-            provider is unknown, or if the agent uses models of several providers, the default is plain JSON Schema.
+        provider: The provider to export the schemas for. The default is the provider of the agent's
+            model. If this provider is unknown, or if the agent uses models of several providers,
+            the default is plain JSON Schema.
         strict: See ``Registry.bind``.
-        **options: See ``BridgeOptions``. The functions ``inject`` and ``scope`` take a ``RunContext``.
+        **options: See ``BridgeOptions``. The functions ``inject`` and ``scope`` take a
+            ``RunContext``.
 
     Raises:
         UsageError: A tool writes and needs approval, and there is no ledger.
@@ -217,7 +226,8 @@ async def _run_call(
         call = call._replace(arguments=arguments)
     plan = bridged.plan(call)
     if is_changed and context.tool_call_approved and answers_of(plan.results)[0] is None:
-        # The ledger identifies the call by the model's arguments, so the change is applied as an edit.
+        # The ledger identifies the call by the model's arguments, so the change is applied as an
+        # edit.
         to_canonical = getattr(plan.calls[0].reader, "back", None)
         apply_decision(
             plan, plan.calls[0], arguments if to_canonical is None else to_canonical(arguments)
@@ -236,7 +246,9 @@ async def _run_call(
 
 
 def _model_arguments(context: RunContext[Any]) -> Any:
-    """Return the arguments of the running call as the model wrote them, or ``None`` if no message holds the call."""
+    """Return the arguments of the running call as the model wrote them, or
+    ``None`` if no message holds the call.
+    """
     for message in reversed(context.messages):
         for part in message.tool_calls if isinstance(message, ModelResponse) else ():
             if part.tool_call_id == context.tool_call_id:
@@ -270,13 +282,15 @@ def from_pydantic_ai(
 ) -> Tool[..., Any]:
     """Convert a pydantic-ai tool to a toolshape tool. Needs the extra ``schema``.
 
-    toolshape validates each call against the tool's JSON Schema before pydantic-ai validates it. ``ModelRetry`` and
-    ``ToolFailed`` become ``ToolError``. ``requires_approval`` becomes ``approve=True``. If the function itself raises
-    ``ApprovalRequired`` or ``CallDeferred``, the call fails, because it cannot wait here. If you pass ``approve=``, the
-    function sees ``tool_call_approved=True``.
+    toolshape validates each call against the tool's JSON Schema before pydantic-ai validates it.
+    ``ModelRetry`` and ``ToolFailed`` become ``ToolError``. ``requires_approval`` becomes
+    ``approve=True``. If the function itself raises ``ApprovalRequired`` or ``CallDeferred``, the
+    call fails, because it cannot wait here. If you pass ``approve=``, the function sees
+    ``tool_call_approved=True``.
 
-    A function that takes a ``RunContext`` with ``deps`` gets them at each call, from ``dispatch(inject={"deps": ...})``,
-    so each user of a web app can have their own. If you pass ``deps=`` here, every call gets these.
+    A function that takes a ``RunContext`` with ``deps`` gets them at each call, from
+    ``dispatch(inject={"deps": ...})``, so each user of a web app can have their own. If you pass
+    ``deps=`` here, every call gets these.
 
     Args:
         tool: The tool.
@@ -285,7 +299,8 @@ def from_pydantic_ai(
 
     Raises:
         DefinitionError: The schema is not valid for a tool.
-        UsageError: ``tool`` is not a pydantic-ai tool, or it has an argument named ``deps`` and ``deps=`` is missing.
+        UsageError: ``tool`` is not a pydantic-ai tool, or it has an argument named ``deps`` and
+            ``deps=`` is missing.
     """
     given_tool: Any = tool
     if not isinstance(given_tool, PydanticTool):
@@ -293,8 +308,8 @@ def from_pydantic_ai(
             f"from_pydantic_ai takes a pydantic-ai Tool, not {type(given_tool).__name__}: write Tool(function)"
         )
 
-    # An agent has one ``deps`` for each run, a registry has none: the app passes them with each dispatch, where it knows
-    # the user. Only deps that are given here are the same for every call.
+    # An agent has one ``deps`` for each run, a registry has none: the app passes them with each
+    # dispatch, where it knows the user. Only deps that are given here are the same for every call.
     needs_approval = tool.requires_approval or bool(options.get("approve"))
     schema = tool.function_schema.json_schema
     injected = ("deps",) if deps is _NOT_GIVEN and _takes_deps(tool) else ()
@@ -344,7 +359,9 @@ def from_pydantic_ai(
 
 
 def _takes_deps(tool: PydanticTool[Any]) -> bool:
-    """Return whether a tool's function takes a ``RunContext`` that may hold deps: any but ``RunContext[None]``."""
+    """Return whether a tool's function takes a ``RunContext`` that may hold
+    deps: any but ``RunContext[None]``.
+    """
     if not tool.takes_ctx:
         return False
     try:

@@ -1,7 +1,10 @@
-"""Writes a contract for your tools to a lock file, and reports later changes. Needs the extra ``schema``.
+"""Writes a contract for your tools to a lock file, and reports later changes.
 
-In: a registry, and a lock file. Out: the changes since the lock, each with a call that shows what it breaks.
-To compare another keyword, add it to ``_inclusion.py`` and give ``_witness.py`` a value that tells the two apart.
+Needs the extra ``schema``.
+
+In: a registry, and a lock file. Out: the changes since the lock, each with a call that shows what
+it breaks. To compare another keyword, add it to ``_inclusion.py`` and give ``_witness.py`` a value
+that tells the two apart.
 """
 
 from toolshape.contract._asserting import ContractError, assert_contract

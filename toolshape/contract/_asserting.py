@@ -12,7 +12,9 @@ from toolshape.contract._compare import Diff, diff
 from toolshape.contract._lock import dump_lock, load_lock, make_contract
 
 UPDATE = "TOOLSHAPE_UPDATE"
-"""The environment variable that makes ``assert_contract`` update lock files; ``pytest --toolshape-update`` sets it."""
+"""The environment variable that makes ``assert_contract`` update lock files;
+``pytest --toolshape-update`` sets it.
+"""
 
 
 class ContractError(AssertionError):
@@ -36,18 +38,21 @@ def assert_contract(
 ) -> None:
     """Assert that tools and outputs match their lock file, including every description.
 
-    If the file does not exist, or if you run ``pytest --toolshape-update``, the function writes it. Commit the file.
+    If the file does not exist, or if you run ``pytest --toolshape-update``, the function writes it.
+    Commit the file.
 
     Args:
         tools: The tools.
         path: The lock file.
-        providers: The providers whose entries the lock file covers, as in ``toolshape lock --to``. If you pass none,
-            an updated file keeps its providers.
+        providers: The providers whose entries the lock file covers, as in ``toolshape lock --to``.
+            If you pass none, an updated file keeps its providers.
         outputs: The outputs, as in ``toolshape lock --answer``.
 
     Raises:
-        ContractError: The tools have changed; the message lists the changes and the calls that break.
-        UsageError: The file is not a lock file, cannot be written, or was written for other providers.
+        ContractError: The tools have changed; the message lists the changes and the calls that
+            break.
+        UsageError: The file is not a lock file, cannot be written, or was written for other
+            providers.
     """
     lock_path, chosen_providers, answers = (
         Path(path),

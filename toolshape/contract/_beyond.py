@@ -1,4 +1,6 @@
-"""Judges changes to what a tool checks beyond its schema: looks for a call that was accepted and is refused now."""
+"""Judges changes to what a tool checks beyond its schema: looks for a call that
+was accepted and is refused now.
+"""
 
 import contextlib
 import random
@@ -60,7 +62,8 @@ def judge_place(
         path: The place.
         before: The earlier contract of the tool.
         after: The current contract of the tool.
-        refuses_at: Whether the current tool refuses a call because of this place; ``None`` if the tool is not there.
+        refuses_at: Whether the current tool refuses a call because of this place; ``None`` if the
+            tool is not there.
     """
     if before.checks is None:
         old = None
@@ -89,7 +92,9 @@ def judge_place(
 def _refused_calls(
     path: str, before: Locked, after: Locked, refuses_at: Callable[[JsonObject], bool]
 ) -> tuple[JsonObject | None, JsonObject | None, int]:
-    """Return a refused call that was accepted, one that may have been, and the number of calls that were tried."""
+    """Return a refused call that was accepted, one that may have been, and the
+    number of calls that were tried.
+    """
     accepted, doubtful, tried = _Accepted(before), None, 0
     for call in _calls(path, before, after):
         if not accepted(call):
@@ -103,7 +108,9 @@ def _refused_calls(
 
 
 def _may_widen(fact: JsonObject) -> bool:
-    """Whether the author's code may accept what the type itself refuses: a validator that runs before or around it."""
+    """Whether the author's code may accept what the type itself refuses: a validator
+    that runs before or around it.
+    """
     return "validator" in fact and fact["validator"] not in _NARROWING
 
 
@@ -112,12 +119,16 @@ _NARROWING = frozenset({"function-after", "post_init", "grammar"})
 
 
 def _is_tried_by_edges(fact: JsonObject) -> bool:
-    """Whether values around its edges decide a fact: bounds, and strictness, which takes away known forms."""
+    """Whether values around its edges decide a fact: bounds, and
+    strictness, which takes away known forms.
+    """
     return "validator" not in fact and bool(fact.keys() & {*_BOUNDS, "strict"})
 
 
 class _Accepted:
-    """Whether a call was accepted before, as far as the lock tells: by the schema, the coercions, and the facts."""
+    """Whether a call was accepted before, as far as the lock tells: by the
+    schema, the coercions, and the facts.
+    """
 
     def __init__(self, before: Locked) -> None:
         self._checks = before.checks or {}
@@ -153,7 +164,9 @@ class _Accepted:
         )
 
     def is_certain(self) -> bool:
-        """Whether no code of the author's, and no format of which nothing is known, can have refused the last call."""
+        """Whether no code of the author's, and no format of which nothing is known,
+        can have refused the last call.
+        """
         if self._has_code:
             return False
         return self._admits_certainly(self._coerced)
@@ -168,7 +181,9 @@ class _Accepted:
 
 
 def _is_form_kept(call: JsonObject, coerced: Any, steps: list[str]) -> bool:
-    """Whether a strict place holds what the model wrote; what is inside of a list or an object has facts of its own."""
+    """Whether a strict place holds what the model wrote; what is inside of a list or
+    an object has facts of its own.
+    """
     written, read = values_at(call, steps), values_at(coerced, steps)
     return len(written) == len(read) and all(
         type(before) is type(after)
@@ -178,7 +193,9 @@ def _is_form_kept(call: JsonObject, coerced: Any, steps: list[str]) -> bool:
 
 
 def _calls(path: str, before: Locked, after: Locked) -> Iterator[JsonObject]:
-    """Yield calls that are valid by the old schema but for the value at a place, where each candidate stands in turn."""
+    """Yield calls that are valid by the old schema but for the value at a place, where
+    each candidate stands in turn.
+    """
     steps = steps_of(path)
     bases = list(_bases(before, steps))
     facts = [*(before.checks or {}).get(path, ()), *(after.checks or {}).get(path, ())]

@@ -1,7 +1,7 @@
 """Lists what a pydantic model checks beyond its JSON Schema, so that a lock can hold it.
 
-A fact is JSON: one constraint of one place. The places are paths as in the schema: ``a.b``, ``[]`` for each item, ``{}``
-for each value of a map.
+A fact is JSON: one constraint of one place. The places are paths as in the schema: ``a.b``, ``[]``
+for each item, ``{}`` for each value of a map.
 """
 
 import functools
@@ -38,14 +38,18 @@ _OF_TYPE: Mapping[str, tuple[str, ...]] = {
     "url": ("allowed_schemes", "host_required", "max_length"),
     "multi-host-url": ("allowed_schemes", "host_required", "max_length"),
 }
-"""For each type, the constraints that its JSON Schema does not state, or states for one of its forms only."""
+"""For each type, the constraints that its JSON Schema does not state, or
+states for one of its forms only.
+"""
 _COERCED = frozenset(
     {"int", "float", "bool", "str", "bytes", "list", "tuple", "set", "frozenset", "date", "datetime", "time", "timedelta",
      "decimal", "uuid", "enum", "url", "dict", "model", "dataclass", "typed-dict", "lax-or-strict"}
 )  # fmt: skip
 """The types whose values a strict field takes in one form only."""
 _MOST_ENTERED = 8
-"""How often a definition is entered: along many paths, the same classes would be searched once for each path."""
+"""How often a definition is entered: along many paths, the same classes would
+be searched once for each path.
+"""
 
 
 def checks_of(schema: Any) -> Checks:
@@ -68,7 +72,8 @@ class _Walk:
     ) -> Iterator[tuple[str, JsonObject]]:
         """Yield the facts of a node and of what is inside.
 
-        A definition is not entered inside itself, nor at more than a few places: a change of its facts shows there.
+        A definition is not entered inside itself, nor at more than a few places: a change of its
+        facts shows there.
         """
         kind = node["type"]
         if kind == "definition-ref":
@@ -127,7 +132,9 @@ def _validator_fact(kind: str, function: Any) -> JsonObject:
 
 
 def _digest(function: Any) -> str:
-    """Return a digest of an author's function: of its source, or of its code where the source is not to be had."""
+    """Return a digest of an author's function: of its source, or of its code
+    where the source is not to be had.
+    """
     return hashlib.sha256(" ".join(_texts_of(function)).encode()).hexdigest()[:16]
 
 
@@ -165,12 +172,16 @@ def _as_json(value: Any) -> Any:
 
 
 def is_code(fact: JsonObject) -> bool:
-    """Whether only code can tell what a fact refuses: the author's, or an engine that is not installed."""
+    """Whether only code can tell what a fact refuses: the author's, or
+    an engine that is not installed.
+    """
     return "validator" in fact and _grammar_check(fact) is None
 
 
 def leaf_accepts(facts: Iterable[JsonObject]) -> Callable[[Any], bool]:
-    """Compile the check of a single value by the facts of its place, as far as they are no code of the author's."""
+    """Compile the check of a single value by the facts of its place, as far as
+    they are no code of the author's.
+    """
     by_type: dict[str, JsonObject] = {}
     grammars: list[Callable[[str], bool]] = []
     for fact in facts:

@@ -1,4 +1,6 @@
-"""Compares two contracts: lists the changes, and for each breaking change finds a call that it breaks."""
+"""Compares two contracts: lists the changes, and for each breaking
+change finds a call that it breaks.
+"""
 
 import contextlib
 import difflib
@@ -37,8 +39,9 @@ _ALIKE = 0.6  # two strings count as similar if their ``difflib`` ratio is at le
 def find_renamed_tools(gone: Iterable[Locked], come: Iterable[Locked]) -> dict[str, str]:
     """Map the old name of each renamed tool to its new name.
 
-    An old and a new tool count as one renamed tool if they have the same description. They also count as one if their
-    arguments are the same and both their names and their descriptions are similar.
+    An old and a new tool count as one renamed tool if they have the same description. They also
+    count as one if their arguments are the same and both their names and their descriptions are
+    similar.
     """
     names: dict[str, str] = {}
     unmatched = list(come)
@@ -75,14 +78,18 @@ def _is_similar(before: Locked, after: Locked) -> bool:
 
 
 class Renaming(NamedTuple):
-    """A renamed parameter: the step that removed the old name, and the step that added the new name."""
+    """A renamed parameter: the step that removed the old name, and
+    the step that added the new name.
+    """
 
     removed: Step
     added: Step
 
 
 def join_renamings(steps: list[Step]) -> list[Step | Renaming]:
-    """Join a removed and an added parameter of one object into a renaming if both have the same schema."""
+    """Join a removed and an added parameter of one object into a
+    renaming if both have the same schema.
+    """
     added = [step for step in steps if step.keyword == "added"]
     result: list[Step | Renaming] = []
     for step in steps:
@@ -124,10 +131,15 @@ def _parent_path(path: str) -> str:
 Level: TypeAlias = Literal["breaking", "unknown", "behaviour", "compatible"]
 LEVELS: tuple[Level, ...] = ("breaking", "unknown", "behaviour", "compatible")
 Refuses: TypeAlias = Callable[[JsonObject], Collection[str]]
-"""A function that takes arguments, and returns the paths at which a tool refuses them: no paths if it accepts them."""
+"""A function that takes arguments, and returns the paths at which a tool refuses
+them: no paths if it accepts them.
+"""
 _WORDS = frozenset({"default", "deprecated", "description", "examples", "order", "title"})
 _OTHER_TYPE = frozenset({"allOf", "anyOf", "format", "oneOf", "schema", "type"})
-"""If one of these keywords changed, the Python type may have changed. A type may refuse more than its schema does."""
+"""If one of these keywords changed, the Python type may have changed.
+
+A type may refuse more than its schema does.
+"""
 _UNSAID = ("contentSchema", "discriminator", "format")
 """Keywords that Python types check but JSON Schema does not."""
 _MOST_TRIED, _MOST_ASKED, _SEEDS = 3_000, 200, 3
@@ -137,19 +149,22 @@ _LONG_TEXT, _MOST_OF_TEXT, _AROUND = 80, 600, 3  # characters, characters, words
 class Change(NamedTuple):
     """One change to a tool or an output.
 
-    ``kind`` is a JSON Schema keyword or an event: ``tool_added``, ``tool_removed``, ``tool_renamed``,
-    ``parameter_added``, ``parameter_removed``, ``parameter_renamed``, ``description``, ``default``, ``default_added``,
-    ``default_removed``, ``title``, ``order``, ``examples``, ``effects``, ``output``, ``coerce``, ``sent``. It is
-    ``schema`` if several keywords changed together, and ``checks`` if what changed is checked beyond the schema: strictness,
-    bounds of values that JSON writes as text, the author's validators. ``recorded_calls`` stands for recorded calls that
-    break although no change explains it. The events for an output are ``output_added``, ``output_removed``
-    and ``output_renamed``; ``tool`` then holds the name of the output.
+    ``kind`` is a JSON Schema keyword or an event: ``tool_added``, ``tool_removed``,
+    ``tool_renamed``, ``parameter_added``, ``parameter_removed``, ``parameter_renamed``,
+    ``description``, ``default``, ``default_added``, ``default_removed``, ``title``, ``order``,
+    ``examples``, ``effects``, ``output``, ``coerce``, ``sent``. It is ``schema`` if several
+    keywords changed together, and ``checks`` if what changed is checked beyond the schema:
+    strictness, bounds of values that JSON writes as text, the author's validators.
+    ``recorded_calls`` stands for recorded calls that break although no change explains it. The
+    events for an output are ``output_added``, ``output_removed`` and ``output_renamed``; ``tool``
+    then holds the name of the output.
 
-    ``level`` is ``breaking`` if the tool now refuses a call that it accepted before: ``witness`` is a refused call. It
-    is ``unknown`` if the comparison cannot tell whether calls break, for example if the tool refuses a ``witness`` that
-    its schema admits. It is ``behaviour`` if the model reads different words, or if the function gets a different
-    value: a new default, or the coerced ``witness``. Otherwise it is ``compatible``. ``providers`` are the providers
-    whose entry for the tool has changed.
+    ``level`` is ``breaking`` if the tool now refuses a call that it accepted before: ``witness`` is
+    a refused call. It is ``unknown`` if the comparison cannot tell whether calls break, for example
+    if the tool refuses a ``witness`` that its schema admits. It is ``behaviour`` if the model reads
+    different words, or if the function gets a different value: a new default, or the coerced
+    ``witness``. Otherwise it is ``compatible``. ``providers`` are the providers whose entry for the
+    tool has changed.
     """
 
     kind: str
@@ -178,7 +193,8 @@ class Change(NamedTuple):
 
 
 def _values_on_one_line(before: Any, after: Any) -> tuple[str, str]:
-    """Return both values on one line; of two texts of which one is long, the words from the first to the last difference.
+    """Return both values on one line; of two texts of which one is long, the words from
+    the first to the last difference.
 
     A long description is changed in its middle as easily as at its end, and whoever decides must
     see the change.
@@ -209,7 +225,9 @@ def _part(words: list[str], same_before: int, same_after: int) -> str:
 
 
 def _on_one_line(value: Any) -> str:
-    """Return a value on one line, with escapes for characters that would break the line or reverse its direction."""
+    """Return a value on one line, with escapes for characters that would break the
+    line or reverse its direction.
+    """
     text = shorten(value, is_json=True)
     return "".join(
         character if character.isprintable() else json.dumps(character)[1:-1] for character in text
@@ -218,7 +236,10 @@ def _on_one_line(value: Any) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Diff:
-    """The changes to tools, breaking changes first. ``str()`` returns one line per change, and a line with counts."""
+    """The changes to tools, breaking changes first.
+
+    ``str()`` returns one line per change, and a line with counts.
+    """
 
     changes: tuple[Change, ...]
 
@@ -252,7 +273,8 @@ def diff(tools: Registry, old: Contract, outputs: Iterable[Output[Any]] = ()) ->
         outputs: The current outputs. They parse candidate answers.
 
     Raises:
-        ExportError: A provider in the contract is unknown, or a tool or output can no longer be exported to a provider.
+        ExportError: A provider in the contract is unknown, or a tool or output can no longer be
+            exported to a provider.
     """
     bound = without_strict(tools).bind("json-schema")
     handlers = bound_tools_of(bound).handlers
@@ -311,8 +333,8 @@ def diff_contracts(
     Args:
         old: The earlier contract.
         new: The current contract.
-        refuses: Maps the name of a tool in ``new`` to a function that returns the paths at which the tool refuses
-            arguments. If a tool has no function here, its schema decides.
+        refuses: Maps the name of a tool in ``new`` to a function that returns the paths at which
+            the tool refuses arguments. If a tool has no function here, its schema decides.
         refuses_answer: Maps the name of an output in ``new`` to a function of the same kind.
     """
     changes = _changes("tool", old.tools, new.tools, refuses or {})
@@ -346,7 +368,8 @@ def _changes(
             continue
         providers = _changed_providers(before, after)
         if after.name != before.name:
-            # A model calls a tool by its name, so a new name breaks calls. An answer does not depend on the name.
+            # A model calls a tool by its name, so a new name breaks calls. An answer does not
+            # depend on the name.
             if what == "tool":
                 level: Level = "breaking"
             else:
@@ -420,7 +443,9 @@ def _check_changes(
     refuses: Refuses | None,
     changes: list[Change],
 ) -> Iterator[Change]:
-    """Yield the changes to what the model checks beyond its schema, where no change of the schema breaks calls already."""
+    """Yield the changes to what the model checks beyond its schema, where no change of
+    the schema breaks calls already.
+    """
     old, new = before.checks or {}, after.checks or {}
     for path in changed_places(old, new):
         if any(
@@ -445,7 +470,9 @@ def _check_changes(
 
 
 def _tells_of(change: Change, facts: Collection[JsonObject]) -> bool:
-    """Return whether a change of the schema has judged these facts: it breaks calls, or calls of the type were tried."""
+    """Return whether a change of the schema has judged these facts: it breaks calls,
+    or calls of the type were tried.
+    """
     if change.kind in _OTHER_PLACE or change.level in ("breaking", "unknown"):
         return True
     has_more = any(fact.keys() & {"strict", "validator"} for fact in facts)
@@ -456,7 +483,10 @@ _OTHER_PLACE = frozenset({"parameter_added", "parameter_removed", "parameter_ren
 
 
 def _coercion_change(before: Locked, after: Locked, providers: tuple[str, ...]) -> Change:
-    """Return the change to coercion rules. If rules were removed, its level is ``unknown``: calls may need them."""
+    """Return the change to coercion rules.
+
+    If rules were removed, its level is ``unknown``: calls may need them.
+    """
     rules = [
         sorted(choose_rules()) if tool.coerce is None else list(tool.coerce)
         for tool in (before, after)
@@ -510,7 +540,9 @@ def _joint_change(
     providers: tuple[str, ...],
     refuses: Refuses | None,
 ) -> Iterator[Change]:
-    """Yield a change to the whole schema if the differences together break calls, but no single difference does."""
+    """Yield a change to the whole schema if the differences together break calls,
+    but no single difference does.
+    """
     levels = {change.level for change in changes if change.kind not in _WORDS}
     if not levels or not levels.isdisjoint(("breaking", "unknown")):
         return
@@ -523,7 +555,9 @@ def _joint_change(
 def _judge(
     step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | None
 ) -> tuple[Level, JsonObject | None]:
-    """Return the level of a difference, and a call that the old schema admits but this difference alone breaks."""
+    """Return the level of a difference, and a call that the old schema admits
+    but this difference alone breaks.
+    """
     if step.unnamed is not None:
         return "compatible", None
     try:
@@ -538,14 +572,17 @@ def _judge(
 
 
 class _Trial:
-    """Decides whether one difference breaks calls: by a proof, or by trying calls that the old schema admits."""
+    """Decides whether one difference breaks calls: by a proof, or by trying
+    calls that the old schema admits.
+    """
 
-    # Neither way is complete. A proof covers schemas only, but a type may refuse values that its schema admits, for
-    # example a string in the wrong format. Accepted calls prove nothing about other calls. So ``judged`` first looks
-    # for a proof that the old schema with this difference alone admits every old call. Without a proof, ``_try_calls``
-    # sends candidate calls to the tool, or to its new schema. A refusal counts only at the place of the difference:
-    # a refusal elsewhere has another cause. The difference is breaking only if the old tool certainly accepted
-    # the call. If a format makes that doubtful, the level is unknown.
+    # Neither way is complete. A proof covers schemas only, but a type may refuse values that its
+    # schema admits, for example a string in the wrong format. Accepted calls prove nothing about
+    # other calls. So ``judged`` first looks for a proof that the old schema with this difference
+    # alone admits every old call. Without a proof, ``_try_calls`` sends candidate calls to the
+    # tool, or to its new schema. A refusal counts only at the place of the difference: a refusal
+    # elsewhere has another cause. The difference is breaking only if the old tool certainly
+    # accepted the call. If a format makes that doubtful, the level is unknown.
 
     def __init__(
         self, step: Step, old: JsonSchema, new: JsonSchema, refuses: Refuses | None
@@ -563,18 +600,23 @@ class _Trial:
         if Proof(self._marked_alone, self._marked, self._admits_certainly).includes(
             self._marked_alone, self._marked
         ):
-            # A type may refuse more than its schema does. If the tool is available, send it candidate calls.
+            # A type may refuse more than its schema does. If the tool is available, send it
+            # candidate calls.
             if self._is_live and self._step.keyword in _OTHER_TYPE:
                 return self._try_calls_despite_proof()
             return ("compatible", None)
         return self._try_calls()
 
     def _admits_certainly(self, schema: Any, value: Any) -> bool:
-        # Inside a "not", a format has the reverse effect: a tool that ignores formats may refuse the value there.
+        # Inside a "not", a format has the reverse effect: a tool that ignores formats may refuse
+        # the value there.
         return self._compile(schema, "certain")(value) and self._compile(schema, "open")(value)
 
     def _compile(self, schema: Any, formats: Formats) -> Callable[[Any], bool]:
-        """Return a compiled check for a schema. Cache the last check, because a proof checks many values in a row."""
+        """Return a compiled check for a schema.
+
+        Cache the last check, because a proof checks many values in a row.
+        """
         cached = self._last.get(formats)
         if cached is None or cached[0] is not schema:
             cached = self._last[formats] = schema, compile_admission(schema, formats)
@@ -617,7 +659,8 @@ class _Trial:
         is_doubtful = False
         accepted: list[JsonObject] = []
         for value in _accepted_arguments(self._old, self._alone):
-            # Formats count only if the value matches the formats in the old schema, as not every tool checks formats.
+            # Formats count only if the value matches the formats in the old schema, as not every
+            # tool checks formats.
             is_refused = not (
                 admits_alone if self._is_live and admits_old(value) else admits_without_formats
             )(value)
@@ -641,7 +684,9 @@ class _Trial:
         return verdict
 
     def _is_proved_by(self, accepted: list[JsonObject]) -> bool:
-        """Return whether a proof with looser format checks succeeds, and the tool accepted all constants in it."""
+        """Return whether a proof with looser format checks succeeds, and the
+        tool accepted all constants in it.
+        """
         if not Proof(self._alone, self._old, self._record_and_admit).includes(
             self._alone, self._old
         ):
@@ -655,7 +700,9 @@ def _contains(whole: Any, part: Any) -> bool:
 
 
 def _accepted_arguments(old: JsonSchema, alone: JsonSchema) -> Iterator[JsonObject]:
-    """Yield arguments that the old schema admits: first the arguments that the difference most likely breaks."""
+    """Yield arguments that the old schema admits: first the arguments that the
+    difference most likely breaks.
+    """
     admits = compile_admission(old)
     seen_texts: set[str] = set()
     budget = Tries()
@@ -674,7 +721,8 @@ def _accepted_arguments(old: JsonSchema, alone: JsonSchema) -> Iterator[JsonObje
 def is_about(path: str, place: str, *, is_below: bool = False) -> bool:
     """Return whether a change at a place may cause a problem at a path.
 
-    The path may equal the place, or lie above or below the place. ``is_below`` excludes paths above the place.
+    The path may equal the place, or lie above or below the place. ``is_below`` excludes paths above
+    the place.
     """
     steps, place_steps = _steps(path), _steps(place)
     if is_below and len(steps) < len(place_steps):

@@ -1,4 +1,6 @@
-"""Computes what each tool adds to a request: characters for each part, and tokens if a client counts them."""
+"""Computes what each tool adds to a request: characters for each part, and
+tokens if a client counts them.
+"""
 
 import inspect
 import json
@@ -13,7 +15,9 @@ from toolshape._records.shown import shorten
 from toolshape._schema.values import values_inside
 
 Count: TypeAlias = Callable[[JsonObject], int]
-"""A function that takes a request's keyword arguments, without messages, and returns the number of input tokens."""
+"""A function that takes a request's keyword arguments, without messages, and
+returns the number of input tokens.
+"""
 _PARTS = ("name", "description", "parameters: descriptions", "parameters: the rest", "the rest")
 _SCHEMAS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
 _QUESTION = "x"
@@ -22,9 +26,9 @@ _QUESTION = "x"
 class ToolCost(NamedTuple):
     """The cost of one tool in a request.
 
-    ``tokens`` is the number of tokens that the tool adds, or ``None`` if nothing counted tokens. ``characters`` is the
-    length of the tool's entry as JSON, and ``share`` is this length as a fraction of all entries. ``parts`` maps each
-    part of the entry to its number of characters.
+    ``tokens`` is the number of tokens that the tool adds, or ``None`` if nothing counted tokens.
+    ``characters`` is the length of the tool's entry as JSON, and ``share`` is this length as a
+    fraction of all entries. ``parts`` maps each part of the entry to its number of characters.
     """
 
     tool: str
@@ -61,7 +65,9 @@ class RequestCost(NamedTuple):
         )
 
     def to_json(self) -> str:
-        """Return the costs as JSON: an object with ``tokens``, ``characters`` and ``costs`` by tool."""
+        """Return the costs as JSON: an object with ``tokens``,
+        ``characters`` and ``costs`` by tool.
+        """
         costs = [{**cost._asdict(), "parts": dict(cost.parts)} for cost in self.costs]
         return json.dumps(
             {"tokens": self.tokens, "characters": self.characters, "costs": costs}, indent=2
@@ -74,13 +80,16 @@ def request_cost(bound: Bound, model: str, count: Any = None) -> RequestCost:
     Args:
         bound: The tools, bound to a provider.
         model: The model to count tokens for.
-        count: Counts tokens. Pass a synchronous client from OpenAI's SDK (``responses.input_tokens.count``, for
-            ``openai-responses``) or from Anthropic's SDK (``messages.count_tokens``), or a function that takes the
-            keyword arguments of a request as a dict. toolshape counts once with all tools, once with no tools, and once
-            without each tool. If you omit ``count``, the costs have no tokens, as token counts cannot be guessed.
+        count: Counts tokens. Pass a synchronous client from OpenAI's SDK
+            (``responses.input_tokens.count``, for ``openai-responses``) or from Anthropic's SDK
+            (``messages.count_tokens``), or a function that takes the keyword arguments of a request
+            as a dict. toolshape counts once with all tools, once with no tools, and once without
+            each tool. If you omit ``count``, the costs have no tokens, as token counts cannot be
+            guessed.
 
     Raises:
-        UsageError: ``count`` cannot count tokens, belongs to another provider, or did not return a number of tokens.
+        UsageError: ``count`` cannot count tokens, belongs to another provider, or did not return a
+            number of tokens.
     """
     names = [tool.name for tool in bound.tools]
     entries = {name: _entry(bound, name) for name in names}
@@ -181,7 +190,10 @@ def _text(value: Any) -> str:
 
 
 def _parts(entry: Any) -> dict[str, int]:
-    """Return the number of characters in each part of an entry. The numbers add up to the length of the entry."""
+    """Return the number of characters in each part of an entry.
+
+    The numbers add up to the length of the entry.
+    """
     named_entry = _named_node(entry) or {}
     schema: Any = next((named_entry[key] for key in _SCHEMAS if key in named_entry), {})
     name, description = str(named_entry.get("name", "")), str(named_entry.get("description", ""))
@@ -195,7 +207,10 @@ def _parts(entry: Any) -> dict[str, int]:
 
 
 def _named_node(node: Any) -> JsonObject | None:
-    """Return the node that has a name and a schema. Each provider nests this node at a different place in an entry."""
+    """Return the node that has a name and a schema.
+
+    Each provider nests this node at a different place in an entry.
+    """
     if isinstance(node, dict) and "name" in node and node.keys() & _SCHEMAS:
         return node
     children = values_inside(node)

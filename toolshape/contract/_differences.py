@@ -1,4 +1,6 @@
-"""Finds the differences between two schemas, and applies each difference alone to a copy of the old schema."""
+"""Finds the differences between two schemas, and applies each difference
+alone to a copy of the old schema.
+"""
 
 import copy
 from collections.abc import Iterator
@@ -28,11 +30,13 @@ Place: TypeAlias = tuple[str | int, ...]
 
 
 class Step(NamedTuple):
-    """One difference between two schemas: ``keyword`` at ``path`` was ``before`` and is now ``after``.
+    """One difference between two schemas: ``keyword`` at ``path`` was
+    ``before`` and is now ``after``.
 
-    ``alone`` is the old schema with only this difference, or ``None`` if the difference is in words that a model reads.
-    ``is_new`` and ``is_gone`` mark words that were added or removed. ``place`` is the location in the old schema. If an
-    optional property was added to an open object, ``unnamed`` is its name: the old contract does not cover this name.
+    ``alone`` is the old schema with only this difference, or ``None`` if the difference is in words
+    that a model reads. ``is_new`` and ``is_gone`` mark words that were added or removed. ``place``
+    is the location in the old schema. If an optional property was added to an open object,
+    ``unnamed`` is its name: the old contract does not cover this name.
     """
 
     path: str
@@ -69,10 +73,11 @@ class _Walk:
         if not (_reference(old) and _reference(new)):
             yield from self._compare(old, new, place, path)
             return
-        # The walk compares a pair of definitions at each place that refers to the pair, because the keywords around the
-        # reference decide what the difference breaks. If the pair occurs inside itself (``_open``), the walk does not
-        # compare it again, because the walk would never end. If definitions share definitions, there are exponentially
-        # many places. So beyond the limits, the walk yields only word differences for a pair that it has seen before.
+        # The walk compares a pair of definitions at each place that refers to the pair, because the
+        # keywords around the reference decide what the difference breaks. If the pair occurs inside
+        # itself (``_open``), the walk does not compare it again, because the walk would never end.
+        # If definitions share definitions, there are exponentially many places. So beyond the
+        # limits, the walk yields only word differences for a pair that it has seen before.
         pair = canonical_json(_without_annotations(old)), canonical_json(_without_annotations(new))
         self._visited += 1
         is_over_limit = self._visited > _MOST_VISITED or self._changed > _MOST_CHANGED
@@ -280,11 +285,12 @@ class _Walk:
         return Step(path, keyword, before, after, alone, place=place)
 
     def _with_node(self, place: Place, node: Any) -> JsonSchema:
-        """Return the old schema with a new node at a place, and with the definitions from both schemas.
+        """Return the old schema with a new node at a place, and with the
+        definitions from both schemas.
 
-        Each reference on the way to the place becomes a copy of its definition. The new node therefore changes only
-        this place, not every place that refers to the definition. The names of the new definitions get a prefix
-        (``_NEW``).
+        Each reference on the way to the place becomes a copy of its definition. The new node
+        therefore changes only this place, not every place that refers to the definition. The names
+        of the new definitions get a prefix (``_NEW``).
         """
         wrapper: JsonObject = {"root": copy.deepcopy(self._old)}
         holder: Any = wrapper
@@ -316,8 +322,8 @@ class _Walk:
 def _is_open(node: JsonSchema, place: Place) -> bool:
     """Return whether an object admits any name, and constrains only the names in ``properties``.
 
-    An object without properties holds data, so it does not count as open. The arguments object is an exception: it may
-    be open without properties.
+    An object without properties holds data, so it does not count as open. The arguments object is
+    an exception: it may be open without properties.
     """
     is_free = (
         is_same_json(node.get("additionalProperties", True), True)
@@ -330,7 +336,8 @@ def _is_open(node: JsonSchema, place: Place) -> bool:
 def with_added_names(old: JsonSchema, steps: list[Step]) -> JsonSchema:
     """Return the old schema plus the optional properties that were added to its open objects.
 
-    Each property gets its current schema: the old contract does not cover names that the old schema did not have.
+    Each property gets its current schema: the old contract does not cover names that the old schema
+    did not have.
 
     Args:
         old: The earlier schema.
@@ -451,10 +458,12 @@ def _has_same_names(before: JsonSchema, after: JsonSchema, key: str) -> bool:
 
 
 def _pair(before: JsonSchema, after: JsonSchema, key: str) -> list[tuple[int, int]] | None:
-    """Match the schemas in two lists. Return pairs of indexes, or ``None`` if the match is not clear.
+    """Match the schemas in two lists.
 
-    The order of ``prefixItems`` counts. Equal branches match in any order. If exactly one branch is left on each side,
-    these two branches match.
+    Return pairs of indexes, or ``None`` if the match is not clear.
+
+    The order of ``prefixItems`` counts. Equal branches match in any order. If exactly one branch is
+    left on each side, these two branches match.
     """
     old, new = before.get(key), after.get(key)
     if not (isinstance(old, list) and isinstance(new, list) and len(old) == len(new)):

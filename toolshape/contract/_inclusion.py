@@ -33,16 +33,22 @@ _OF_ANY = frozenset({"$ref", "discriminator", *UNIONS, *keywords("asserts", kind
 _KNOWN = frozenset.union(_OF_ANY, *_APPLY.values())
 _VALUES = frozenset(keywords("asserts", "annotates", holds="value", draft="any"))
 BY_NAME = keyword_table.BY_NAME | {"dependentRequired"}
-"""Keywords that map names to schemas or other values. The author of the schema chooses these names."""
+"""Keywords that map names to schemas or other values. The author of the schema chooses these names.
+"""
 FREE_FORMATS = frozenset({"binary", "password", "path"})
-"""Formats that pydantic writes for types that accept every string (2.14.3, tested with values, 2026-11-23)."""
+"""Formats that pydantic writes for types that accept every string (2.14.3,
+tested with values, 2026-11-23).
+"""
 DECIMAL, LIMITED_DECIMAL = "decimal", "limited-decimal"
 """Formats that ``mark_decimals`` sets on the string form of a Decimal."""
 _MOST_STEPS = 50_000
 
 
 class Proof:
-    """Proves that one schema admits every value that another schema admits. Each schema has its own root."""
+    """Proves that one schema admits every value that another schema admits.
+
+    Each schema has its own root.
+    """
 
     def __init__(self, wide_root: Any, narrow_root: Any, admits: Admits) -> None:
         self._wide_root = wide_root
@@ -54,10 +60,11 @@ class Proof:
 
     def includes(self, wide: Any, narrow: Any) -> bool:
         """Return whether a proof shows that ``wide`` admits every value that ``narrow`` admits."""
-        # Schemas may be recursive. While the proof of a pair of references runs, ``_assumed`` holds the pair. If the
-        # proof meets the pair again at a deeper level, the pair counts as proved. This is induction over the value,
-        # which is finite: if the claim holds at each level, it holds for the whole value. Steps and depth are bounded,
-        # as definitions that share definitions have exponentially many paths.
+        # Schemas may be recursive. While the proof of a pair of references runs, ``_assumed`` holds
+        # the pair. If the proof meets the pair again at a deeper level, the pair counts as proved.
+        # This is induction over the value, which is finite: if the claim holds at each level, it
+        # holds for the whole value. Steps and depth are bounded, as definitions that share
+        # definitions have exponentially many paths.
         self._steps += 1
         if self._steps > _MOST_STEPS:
             return False
@@ -106,7 +113,10 @@ class Proof:
     def _includes_intersection(
         self, wide: JsonSchema, narrow: JsonSchema, keyword: str, parts: list[Any]
     ) -> bool:
-        """Return whether ``wide`` includes the intersection of the parts. It is enough that it includes one part."""
+        """Return whether ``wide`` includes the intersection of the parts.
+
+        It is enough that it includes one part.
+        """
         other_keywords = {key: value for key, value in narrow.items() if key != keyword}
         if any(self.includes(wide, part) for part in (other_keywords, *parts)):
             return True
@@ -269,7 +279,8 @@ class Proof:
             matches_pattern = _matches_pattern(wide, name)
             if matches_pattern is None:
                 return False
-            # Both nodes have the same patterns, and ``_includes_object`` has compared the schemas of these patterns.
+            # Both nodes have the same patterns, and ``_includes_object`` has compared the schemas
+            # of these patterns.
             narrow_property = own.get(name, True if matches_pattern else narrow_additional)
             if name in wide.get("properties", {}):
                 wide_property = wide["properties"][name]
@@ -281,7 +292,9 @@ class Proof:
 
 
 def _matches_pattern(node: JsonSchema, name: str) -> bool | None:
-    """Return whether a key of ``patternProperties`` matches a name, or ``None`` if Python cannot compile the key."""
+    """Return whether a key of ``patternProperties`` matches a name, or ``None`` if
+    Python cannot compile the key.
+    """
     patterns = node.get("patternProperties") or {}
     try:
         return any(re.search(pattern, name) for pattern in patterns)
@@ -292,8 +305,9 @@ def _matches_pattern(node: JsonSchema, name: str) -> bool | None:
 def mark_decimals(node: Any, *, is_map: bool = False) -> Any:
     """Return the schema with a format added to each string that may be a Decimal.
 
-    pydantic writes ``{"anyOf": [{"type": "number"}, {"type": "string"}]}`` for a Decimal, but a Decimal does not accept
-    every string. ``float | str`` has the same schema: only the tool itself can distinguish the two types.
+    pydantic writes ``{"anyOf": [{"type": "number"}, {"type": "string"}]}`` for a Decimal, but a
+    Decimal does not accept every string. ``float | str`` has the same schema: only the tool itself
+    can distinguish the two types.
 
     Args:
         node: The schema.
@@ -377,7 +391,8 @@ def is_same_json(left: Any, right: Any) -> bool:
 def _has_same_keywords(
     wide: JsonSchema, narrow: JsonSchema, keywords: tuple[str, ...], *, is_whole: bool = False
 ) -> bool:
-    """Return whether ``narrow`` has the same value as ``wide`` for each of the ``keywords`` that ``wide`` has.
+    """Return whether ``narrow`` has the same value as ``wide`` for each of the
+    ``keywords`` that ``wide`` has.
 
     With ``is_whole``, return ``False`` as well if only ``narrow`` has one of the keywords.
     """
@@ -430,7 +445,9 @@ def _divides(step: float, number: float) -> bool:
 
 
 def _range(node: JsonSchema, *, is_integer: bool) -> tuple[tuple[float, int], tuple[float, int]]:
-    """Return the lower and the upper bound as comparable pairs: the second item is 0 if the bound itself is valid."""
+    """Return the lower and the upper bound as comparable pairs: the second item is
+    0 if the bound itself is valid.
+    """
     low = max((node.get("minimum", -math.inf), 0), (node.get("exclusiveMinimum", -math.inf), 1))
     high = min((node.get("maximum", math.inf), 0), (node.get("exclusiveMaximum", math.inf), -1))
     if is_integer:

@@ -34,12 +34,14 @@ _VERSION = 1
 
 
 class Locked(NamedTuple):
-    """The contract of one tool or output: its canonical record, without the parts that only one provider receives.
+    """The contract of one tool or output: its canonical record, without the parts
+    that only one provider receives.
 
-    For an output, ``parameters`` is the schema of the answer. ``coerce`` holds the coercion rules that are on, or
-    ``None`` for the default rules. ``fingerprints`` maps each provider's name to a fingerprint of the entry that
-    this provider receives. ``checks`` holds what the model checks beyond the schema, by place: strictness, bounds of
-    values that JSON writes as text, digests of the author's validators. It is ``None`` if the lock does not say.
+    For an output, ``parameters`` is the schema of the answer. ``coerce`` holds the coercion rules
+    that are on, or ``None`` for the default rules. ``fingerprints`` maps each provider's name to a
+    fingerprint of the entry that this provider receives. ``checks`` holds what the model checks
+    beyond the schema, by place: strictness, bounds of values that JSON writes as text, digests of
+    the author's validators. It is ``None`` if the lock does not say.
     """
 
     name: str
@@ -68,7 +70,8 @@ class Contract(NamedTuple):
 def make_contract(
     tools: Registry, providers: Iterable[str] = (), outputs: Iterable[Output[Any]] = ()
 ) -> Contract:
-    """Return the contract of tools and outputs, with fingerprints of the entries that each provider receives.
+    """Return the contract of tools and outputs, with fingerprints of the
+    entries that each provider receives.
 
     Args:
         tools: The tools.
@@ -160,7 +163,9 @@ def _lock_tool(
 
 
 def _checks_of_tool(tool: Tool[..., Any], spec: Spec) -> Checks:
-    """Return what a tool checks beyond its schema; the schema of a definition says everything but a grammar."""
+    """Return what a tool checks beyond its schema; the schema of a definition
+    says everything but a grammar.
+    """
     source = record_of(tool).source
     checks: dict[str, tuple[JsonObject, ...]] = {}
     if isinstance(source, FunctionSource):
@@ -219,7 +224,10 @@ class _LockedTool(BaseModel):
 
 
 class _LockFile(BaseModel):
-    """The form of a lock file. Without ``has_checks``, it does not say what the tools check beyond their schemas."""
+    """The form of a lock file.
+
+    Without ``has_checks``, it does not say what the tools check beyond their schemas.
+    """
 
     model_config = ConfigDict(strict=True, extra="forbid")
     version: int

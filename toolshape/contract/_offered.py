@@ -1,4 +1,6 @@
-"""Holds a tool that somebody else offers against a lock: what it was when the lock was written, and what it is now."""
+"""Holds a tool that somebody else offers against a lock: what it was when the lock
+was written, and what it is now.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
@@ -10,7 +12,9 @@ from toolshape.contract._compare import Change, Diff, diff
 from toolshape.contract._lock import Contract
 
 OnChange: TypeAlias = Literal["refuse"] | Callable[[Diff], bool | Awaitable[bool]]
-"""What decides on a tool that is not what the lock says: ``"refuse"``, or a function that returns whether to take it."""
+"""What decides on a tool that is not what the lock says: ``"refuse"``, or a function
+that returns whether to take it.
+"""
 
 
 def changes_since(lock: Contract, tool: Tool[..., Any]) -> Diff:

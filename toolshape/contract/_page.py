@@ -1,4 +1,7 @@
-"""Renders an HTML page that shows each tool as each provider receives it. It has no JavaScript or external files."""
+"""Renders an HTML page that shows each tool as each provider receives it.
+
+It has no JavaScript or external files.
+"""
 
 import difflib
 import itertools
@@ -68,7 +71,9 @@ class _At(NamedTuple):
 
 
 class _State(NamedTuple):
-    """The state of a tool for a provider: the CSS class, the label, and the reasons why the tool is not strict."""
+    """The state of a tool for a provider: the CSS class, the label, and the
+    reasons why the tool is not strict.
+    """
 
     style: str
     label: str
@@ -76,11 +81,15 @@ class _State(NamedTuple):
 
 
 _Sent: TypeAlias = tuple[str, Any]
-"""The name of a provider, and the entry that the provider receives: ``None`` if the provider would reject the tool."""
+"""The name of a provider, and the entry that the provider receives: ``None`` if the
+provider would reject the tool.
+"""
 
 
 class _Group(NamedTuple):
-    """Providers that receive the same schema for a tool: their common markup, and the entry for each provider."""
+    """Providers that receive the same schema for a tool: their common markup,
+    and the entry for each provider.
+    """
 
     inner: str
     sent: tuple[_Sent, ...]
@@ -101,7 +110,8 @@ def render_page(
         providers: The names of the providers to compare.
         changes: The changes to the tools, for example from ``diff``.
         title: The title of the page.
-        about: Facts that the page shows below its title: versions, dates, or the commit of a lock file.
+        about: Facts that the page shows below its title: versions, dates, or the commit of a lock
+            file.
         outputs: The outputs to show, each with the schema that each provider receives.
 
     Raises:
@@ -213,7 +223,9 @@ def _render_changes(changes: Diff | None) -> Iterator[str]:
 
 
 def _overview(tools: Registry, at: Mapping[str, _At], keys: Mapping[str, str]) -> Iterator[str]:
-    """Render a legend, and a table with the state of each tool for each provider and links to the schemas."""
+    """Render a legend, and a table with the state of each tool for each
+    provider and links to the schemas.
+    """
     rows, used_styles = [], set()
     for number, tool in enumerate(tools):
         row = (
@@ -272,7 +284,9 @@ def _state(tool: Tool[..., Any], at: _At) -> _State:
 
 
 def _groups(tool: Tool[..., Any], at: Mapping[str, _At]) -> list[_Group]:
-    """Group the providers that receive the same schema, with the same strictness and the same differences."""
+    """Group the providers that receive the same schema, with the same
+    strictness and the same differences.
+    """
     groups: dict[tuple[str, str], list[_Sent]] = {}
     for provider, at_provider in at.items():
         entry, state = None, _state(tool, at_provider)
@@ -335,7 +349,9 @@ def _render_tool(
 def _render_group(
     place: str, tool: Tool[..., Any], group: _Group, at: Mapping[str, _At], keys: Mapping[str, str]
 ) -> str:
-    """Render the block of a group: its providers, the state of the tool, and the schema that they receive."""
+    """Render the block of a group: its providers, the state of the tool,
+    and the schema that they receive.
+    """
     state = _state(tool, at[group.sent[0][0]])
     group_keys = [keys[provider] for provider, _ in group.sent]
     names = " ".join(
@@ -350,7 +366,9 @@ def _render_group(
 def _render_entries(
     tool: Tool[..., Any], groups: Iterable[_Group], at: Mapping[str, _At], usual: Mapping[str, str]
 ) -> str:
-    """Render the length of the entry for each provider, and each entry whose fields are unusual for its provider."""
+    """Render the length of the entry for each provider, and each entry whose
+    fields are unusual for its provider.
+    """
     sizes, unusual = [], []
     for provider, entry in (provider_entry for group in groups for provider_entry in group.sent):
         if entry is None:
@@ -386,7 +404,9 @@ def _outlines(usual: Mapping[str, str]) -> str:
 
 
 def _outline(tool: Tool[..., Any], entry: Any) -> str:
-    """Return an entry as JSON, with ``…`` for its schema, name and description: the page shows these elsewhere."""
+    """Return an entry as JSON, with ``…`` for its schema, name and description:
+    the page shows these elsewhere.
+    """
     schema = sent_schema(entry)
 
     def abbreviate(node: Any) -> Any:
@@ -431,7 +451,9 @@ def _schema(lines: Iterable[str]) -> str:
 
 
 def _render_rewrites(own: Any, sent: Any) -> str:
-    """Render the differences between the tool's own schema and the schema that the provider receives."""
+    """Render the differences between the tool's own schema and the
+    schema that the provider receives.
+    """
     if sent is None:
         return "<p>The entry has no schema.</p>"
     if sent == own:

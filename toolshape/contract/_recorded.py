@@ -13,9 +13,9 @@ _BREAKING = frozenset({"now_refused", "now_unreadable", "other_calls", "other_to
 class BrokenCalls(NamedTuple):
     """The numbers of recorded calls that the tools accepted then and refuse now.
 
-    ``by_change`` has a count for each change, in the order of the changes. A call that several changes break counts for
-    each of them. ``unreadable`` is the number of lines that are not trace records, and ``not_compared`` is the number
-    of calls whose record is incomplete.
+    ``by_change`` has a count for each change, in the order of the changes. A call that several
+    changes break counts for each of them. ``unreadable`` is the number of lines that are not trace
+    records, and ``not_compared`` is the number of calls whose record is incomplete.
     """
 
     calls: int
@@ -42,8 +42,9 @@ def broken_calls(found: Diff, replayed: Replay) -> BrokenCalls:
 
     Args:
         found: The changes to the contract.
-        replayed: The replay of a trace with the current tools. Record the trace with ``keep="all"``: by default, a
-            trace keeps only responses with failures, and calls that failed then do not count as broken.
+        replayed: The replay of a trace with the current tools. Record the trace with
+            ``keep="all"``: by default, a trace keeps only responses with failures, and calls that
+            failed then do not count as broken.
     """
     refusals = [replay for replay in replayed.changes if replay.kind in _BREAKING]
     by_change = [
@@ -57,7 +58,8 @@ def broken_calls(found: Diff, replayed: Replay) -> BrokenCalls:
 
 
 def with_recorded(found: Diff, replayed: Replay) -> Diff:
-    """Return the changes, with one more for each tool whose recorded calls break although no change explains it.
+    """Return the changes, with one more for each tool whose recorded calls break
+    although no change explains it.
 
     Args:
         found: The changes to the contract.
@@ -79,7 +81,9 @@ def with_recorded(found: Diff, replayed: Replay) -> Diff:
 
 
 def _breaks(change: Change, paths: tuple[str, ...]) -> bool:
-    """Return whether a change explains a refusal at these paths; a refused call to a removed tool has no paths."""
+    """Return whether a change explains a refusal at these paths; a refused call
+    to a removed tool has no paths.
+    """
     if change.level not in ("breaking", "unknown"):
         return False
     return not paths or any(is_about(path, change.path) for path in paths)

@@ -28,8 +28,8 @@ def to_sarif(found: Diff, tools: Registry, lock: str) -> str:
     Args:
         found: The changes.
         tools: The current tools.
-        lock: The path of the lock file. If a tool was removed, or has no function because it was made from a
-            definition, its changes are located in this file.
+        lock: The path of the lock file. If a tool was removed, or has no function because it was
+            made from a definition, its changes are located in this file.
     """
     rules = sorted({change.kind for change in found.changes})
     run = {
@@ -77,7 +77,8 @@ def _result(change: Change, tools: Registry, lock: str, rule: int) -> JsonObject
 
 
 def _source_location(tool: Tool[..., Any]) -> tuple[str, int] | None:
-    """Return the URI of a tool's source file and the line of its function, or ``None`` if there is no function.
+    """Return the URI of a tool's source file and the line of its function, or
+    ``None`` if there is no function.
 
     If the file is below the working directory, the URI is relative.
     """

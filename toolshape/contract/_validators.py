@@ -1,4 +1,7 @@
-"""Compiles functions that validate values against a schema, and check formats as tools do. Needs jsonschema."""
+"""Compiles functions that validate values against a schema, and check formats as tools do.
+
+Needs jsonschema.
+"""
 
 import json
 import re
@@ -29,9 +32,11 @@ from toolshape._validation.jsonschema_keywords import Validator, checking
 from toolshape.contract._inclusion import DECIMAL, FREE_FORMATS, LIMITED_DECIMAL
 
 Formats: TypeAlias = Literal["open", "checked", "certain"]
-"""How to check formats. ``open`` does not check them, like JSON Schema. ``checked`` refuses a string if every type
-with this format refuses it. ``certain`` refuses a string if any type with this format may refuse it, and refuses every
-string of an unknown format."""
+"""How to check formats. ``open`` does not check them, like JSON Schema.
+
+``checked`` refuses a string if every type with this format refuses it. ``certain`` refuses a string
+if any type with this format may refuse it, and refuses every string of an unknown format.
+"""
 _TYPES: dict[str, Any] = {
     "date": date, "date-time": datetime, "duration": timedelta, "time": time, "ipv4": IPv4Address, "ipv6": IPv6Address,
     "ipv4network": IPv4Network, "ipv6network": IPv6Network, "ipv4interface": IPv4Interface,
@@ -43,7 +48,9 @@ _TYPES: dict[str, Any] = {
     DECIMAL: Annotated[str, StringConstraints(pattern=r"^-?(0|[1-9][0-9]{0,8})([.][0-9]{1,8})?$")],
     LIMITED_DECIMAL: Annotated[str, StringConstraints(min_length=1, max_length=0)],  # the limits are not in the schema
 }  # fmt: skip
-"""The types for which pydantic writes these formats (2.14.3, tested by exporting each type, 2026-11-23)."""
+"""The types for which pydantic writes these formats (2.14.3, tested by
+exporting each type, 2026-11-23).
+"""
 _TIMES = frozenset({"date", "date-time", "duration", "time"})
 _CERTAIN: dict[str, Any] = {"uri": pydantic.HttpUrl}
 
@@ -58,7 +65,8 @@ class _SchemaChecker:
         """Check that a string has a format.
 
         Raises:
-            FormatError: The string does not have the format, or (with ``certain``) the format is unknown.
+            FormatError: The string does not have the format, or (with ``certain``) the format is
+                unknown.
         """
         if not isinstance(value, str) or name in FREE_FORMATS:
             return
@@ -85,7 +93,9 @@ def _adapter(name: str, formats: Formats) -> TypeAdapter[Any] | None:
 
 
 def _validate_content(validator: Any, schema: Any, value: Any, node: Any) -> Iterator[SchemaError]:
-    """Validate the JSON in a string against ``contentSchema``: pydantic does, but JSON Schema does not require this."""
+    """Validate the JSON in a string against ``contentSchema``: pydantic does, but
+    JSON Schema does not require this.
+    """
     if isinstance(value, str) and node.get("contentMediaType") == "application/json":
         try:
             yield from validator.descend(json.loads(value), schema)
@@ -105,7 +115,9 @@ def _validator(text: str, formats: Formats) -> Any:
 
 
 def compile_admission(schema: Any, formats: Formats = "open") -> Callable[[Any], bool]:
-    """Compile a function that returns whether a schema admits a value. An endlessly recursive schema admits no value.
+    """Compile a function that returns whether a schema admits a value.
+
+    An endlessly recursive schema admits no value.
 
     Args:
         schema: The schema.

@@ -62,7 +62,8 @@ def candidates(
     """Yield values of ``narrow`` that ``wide`` may refuse.
 
     Args:
-        narrow: The schema for the values. Some yielded values do not match it, and the caller must filter them.
+        narrow: The schema for the values. Some yielded values do not match it, and the caller must
+            filter them.
         wide: The schema that may refuse the values.
         narrow_root: The root for references in ``narrow``.
         wide_root: The root for references in ``wide``.
@@ -86,8 +87,9 @@ class _Candidates:
 
     def of(self, narrow: Any, wide: Any, depth: int) -> Iterator[Any]:
         """Yield values of ``narrow``: first the values that ``wide`` is most likely to refuse."""
-        # This method compares each branch of ``narrow`` with each branch of ``wide``, as it cannot know which branch
-        # admits a value. The values lie at the limits where the two branches differ: lengths, bounds, names, constants.
+        # This method compares each branch of ``narrow`` with each branch of ``wide``, as it cannot
+        # know which branch admits a value. The values lie at the limits where the two branches
+        # differ: lengths, bounds, names, constants.
         if depth > _DEEPEST or is_same_json(narrow, wide):  # there is no difference to test
             yield self._generate(narrow)
             return
@@ -130,7 +132,9 @@ class _Candidates:
         return value
 
     def _branches(self, node: Any, root: Any, depth: int = 0) -> list[JsonSchema]:
-        """Return the alternatives of a node as nodes without references, ``anyOf``, ``oneOf`` and ``allOf``."""
+        """Return the alternatives of a node as nodes without references,
+        ``anyOf``, ``oneOf`` and ``allOf``.
+        """
         self._budget.spend(1)
         if not isinstance(node, dict):
             if node is not False:
@@ -310,7 +314,9 @@ class _Candidates:
             yield {name: self._generate(properties.get(name, additional)) for name in chosen}
 
     def _dependents(self, narrow: JsonSchema, wide: JsonSchema) -> Iterator[tuple[str, JsonObject]]:
-        """Yield each property that has dependents in ``wide``, with values generated from ``narrow`` for them."""
+        """Yield each property that has dependents in ``wide``, with values
+        generated from ``narrow`` for them.
+        """
         properties, additional = (
             narrow.get("properties", {}),
             narrow.get("additionalProperties", True),
@@ -381,7 +387,9 @@ def _with_root(node: Any, root: Any) -> Any:
 
 
 def _size(value: Any) -> int:
-    """Return the size of a value: the number of its parts, plus one for each hundred characters of text."""
+    """Return the size of a value: the number of its parts, plus one for
+    each hundred characters of text.
+    """
     if isinstance(value, str):
         return 1 + len(value) // _CHARACTERS
     children = values_inside(value)

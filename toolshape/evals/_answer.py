@@ -1,4 +1,6 @@
-"""Defines ``ExpectAnswer``, the answer that a model should give, and compares it with the model's actual answer."""
+"""Defines ``ExpectAnswer``, the answer that a model should give, and compares it
+with the model's actual answer.
+"""
 
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
@@ -24,10 +26,11 @@ from toolshape.evals._verdict import Difference
 
 
 class ExpectAnswer:
-    """An expected answer: a value of the output's type, or its canonical JSON, which may contain matchers at any depth.
+    """An expected answer: a value of the output's type, or its canonical JSON, which may
+    contain matchers at any depth.
 
-    If the answer is an object, ``match`` selects the fields to compare: all fields (``"exact"``), or only the fields
-    that the expected value names (``"subset"``).
+    If the answer is an object, ``match`` selects the fields to compare: all fields (``"exact"``),
+    or only the fields that the expected value names (``"subset"``).
     """
 
     __slots__ = ("match", "output", "value")
@@ -40,12 +43,13 @@ class ExpectAnswer:
 
         Args:
             value: The expected value, or its JSON as Python data (dicts, lists, strings, numbers).
-            output: The ``Output`` that the request asks for, or the output's type. The default is the type of
-                ``value``.
+            output: The ``Output`` that the request asks for, or the output's type. The default is
+                the type of ``value``.
             match: Which fields of an object to compare: ``"exact"`` or ``"subset"``.
 
         Raises:
-            UsageError: The value is not valid for the type, or ``match`` is neither ``"exact"`` nor ``"subset"``.
+            UsageError: The value is not valid for the type, or ``match`` is neither ``"exact"`` nor
+                ``"subset"``.
             DefinitionError: The type cannot be an output.
         """
         output_or_type = type(value) if output is None else output
@@ -63,7 +67,9 @@ class ExpectAnswer:
 
 
 class JudgedAnswer(NamedTuple):
-    """The comparison of an expected answer with the actual answer: a score from 0 to 1, differences, and coercions."""
+    """The comparison of an expected answer with the actual answer: a score from 0 to
+    1, differences, and coercions.
+    """
 
     score: float
     differences: tuple[Difference, ...]
@@ -71,7 +77,10 @@ class JudgedAnswer(NamedTuple):
 
 
 def judge_answer(expected: ExpectAnswer, answer: Answer[Any] | None) -> JudgedAnswer:
-    """Compare an expected answer with the answer in a response. Pass ``None`` if the response has no answer."""
+    """Compare an expected answer with the answer in a response.
+
+    Pass ``None`` if the response has no answer.
+    """
     record = record_of_output(expected.output)
     secrets = Secrets(record.definition.schema)
 
@@ -124,7 +133,10 @@ def _find_differences(expected: ExpectAnswer, received: Any) -> Iterator[tuple[P
 
 
 def _score(expected: ExpectAnswer, received: Any, wrong: list[Place]) -> float:
-    """Return the share of right fields if the answer is an object. Otherwise, return 1 for a right answer, else 0."""
+    """Return the share of right fields if the answer is an object.
+
+    Otherwise, return 1 for a right answer, else 0.
+    """
     wrong_fields = {place[0] for place in wrong if place}
     if not (isinstance(expected.value, dict) and isinstance(received, dict)) or len(
         wrong_fields

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 
 
 def best_pairs(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """Return the (row, column) pairs with the highest total score. Each row and column is used at most once.
+    """Return the (row, column) pairs with the highest total score.
+
+    Each row and column is used at most once.
 
     Args:
         scores: The score table: a row for each expected call, and a column for each actual call.
@@ -23,13 +25,16 @@ def best_pairs(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
 
 class _Search:
-    """The Hungarian algorithm, which adds the rows one by one. Rows and columns are numbered from 1.
+    """The Hungarian algorithm, which adds the rows one by one.
 
-    The cost of a pair is its negated score. Every row and column has a potential (``of_rows``, ``of_columns``). The
-    reduced cost of a pair is its cost minus both potentials. It is never negative, and is zero for assigned pairs. A
-    new row may need a column that is taken. Then the row of that column moves to another column, and so on. The
-    cheapest chain of moves is a shortest path. Dijkstra's algorithm finds this path on the reduced costs. After each
-    added row, the assignment is optimal for all rows so far. ``_gains`` relies on this.
+    Rows and columns are numbered from 1.
+
+    The cost of a pair is its negated score. Every row and column has a potential (``of_rows``,
+    ``of_columns``). The reduced cost of a pair is its cost minus both potentials. It is never
+    negative, and is zero for assigned pairs. A new row may need a column that is taken. Then the
+    row of that column moves to another column, and so on. The cheapest chain of moves is a shortest
+    path. Dijkstra's algorithm finds this path on the reduced costs. After each added row, the
+    assignment is optimal for all rows so far. ``_gains`` relies on this.
     """
 
     def __init__(self, scores: Sequence[Sequence[float]], columns: int) -> None:
@@ -40,7 +45,9 @@ class _Search:
         )  # 0: the column is free. Column 0 is a dummy that holds the row to add.
 
     def add(self, row: int) -> None:
-        """Assign one more row: extend the path to a free column, then make the moves backwards along the path."""
+        """Assign one more row: extend the path to a free column, then make the
+        moves backwards along the path.
+        """
         self.row_of[0], column = row, 0
         least_costs, used_columns, previous_columns = (
             [math.inf] * (self.columns + 1),
@@ -55,7 +62,9 @@ class _Search:
             column = previous_columns[column]
 
     def reach(self, column: int, least: list[float], used: list[bool], before: list[int]) -> int:
-        """Return the nearest unused column, and shift the potentials until a move to this column costs nothing."""
+        """Return the nearest unused column, and shift the potentials until a
+        move to this column costs nothing.
+        """
         row = self.row_of[column]
         for candidate in range(1, self.columns + 1):
             cost = (
@@ -80,10 +89,12 @@ class _Search:
 
 
 def best_in_order(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """Return the pairs of the best assignment that keeps the order: a later row gets a later column.
+    """Return the pairs of the best assignment that keeps the order: a
+    later row gets a later column.
 
-    ``best[row][column]`` is the highest total score for the rows from ``row`` on and the columns from ``column`` on.
-    The function fills this table from the end, and then reads the pairs from the start.
+    ``best[row][column]`` is the highest total score for the rows from ``row`` on and the columns
+    from ``column`` on. The function fills this table from the end, and then reads the pairs from
+    the start.
     """
     rows, columns = len(scores), len(scores[0]) if scores else 0
     best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
@@ -107,10 +118,13 @@ def best_in_order(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
 
 def best_in_steps(scores: Sequence[Sequence[float]], steps: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the pairs of the best assignment that keeps the order of steps. Within a step, columns have no order.
+    """Return the pairs of the best assignment that keeps the order of steps.
 
-    The function cuts the rows into consecutive groups, one for each step (a group may be empty). It assigns each group
-    to the columns of its step. Dynamic programming finds the best cuts, from the last step to the first.
+    Within a step, columns have no order.
+
+    The function cuts the rows into consecutive groups, one for each step (a group may be empty). It
+    assigns each group to the columns of its step. Dynamic programming finds the best cuts, from the
+    last step to the first.
 
     Args:
         scores: As for ``best_pairs``.
@@ -150,7 +164,9 @@ def best_in_steps(scores: Sequence[Sequence[float]], steps: Sequence[int]) -> li
 
 
 def _gains(scores: Sequence[Sequence[float]]) -> list[float]:
-    """Return the best total score for no rows, for the first row, for the first two rows, and so on."""
+    """Return the best total score for no rows, for the first row, for
+    the first two rows, and so on.
+    """
     columns = len(scores[0]) if scores else 0
     # Extra columns with the score 0 guarantee a column for every row.
     padded = [[*row, *[0.0] * len(scores)] for row in scores]

@@ -1,4 +1,6 @@
-"""Defines ``Case`` (a question to a model and the expected calls), and judges the calls in a response."""
+"""Defines ``Case`` (a question to a model and the expected calls), and
+judges the calls in a response.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,19 +41,20 @@ class Case:
     Args:
         name: The name in reports.
         messages: The question as a string, or a conversation that ends with the question.
-        expected: The expected calls, and the forbidden calls (``never``). If no call is expected, the model should make
-            no call. If you compare several sets of tools (tracks) whose tools have different names or arguments, pass
-            a mapping from each track to its calls.
-        order: ``"any"`` ignores the order of the calls. ``"same"`` requires the order of ``expected``. Calls in one
-            response are parallel and have no order.
+        expected: The expected calls, and the forbidden calls (``never``). If no call is expected,
+            the model should make no call. If you compare several sets of tools (tracks) whose tools
+            have different names or arguments, pass a mapping from each track to its calls.
+        order: ``"any"`` ignores the order of the calls. ``"same"`` requires the order of
+            ``expected``. Calls in one response are parallel and have no order.
         extra: Whether additional calls are wrong (``"none"``) or ignored (``"any"``).
-        answers: A mapping from each tool to the result that the model receives for a call of the tool. A result is a
-            value, or a function that takes the tool's arguments and returns a value or raises ``ToolError``. If you
-            pass ``answers``, ``evaluate`` sends the results and asks the model again, until the model makes no call or
-            calls a tool without a result. The verdict covers the calls of all steps.
+        answers: A mapping from each tool to the result that the model receives for a call of the
+            tool. A result is a value, or a function that takes the tool's arguments and returns a
+            value or raises ``ToolError``. If you pass ``answers``, ``evaluate`` sends the results
+            and asks the model again, until the model makes no call or calls a tool without a
+            result. The verdict covers the calls of all steps.
         most_steps: The maximal number of requests to the model.
-        answer: The expected structured answer. If you pass it, each request offers the tools and also asks for the
-            output of this answer. The case ends when the model gives an answer.
+        answer: The expected structured answer. If you pass it, each request offers the tools and
+            also asks for the output of this answer. The case ends when the model gives an answer.
     """
 
     name: str
@@ -85,7 +88,8 @@ class Case:
         """Judge a response by the arguments that the functions would receive. No function is run.
 
         Args:
-            bound: The tools as sent to the model. If the case expects an answer, bind the tools with its output.
+            bound: The tools as sent to the model. If the case expects an answer, bind the tools
+                with its output.
             response: The response: an SDK object, a dict, JSON text or bytes.
             track: The set of tools in use, if ``expected`` is a mapping.
 
@@ -93,8 +97,8 @@ class Case:
             The verdict. Its label is ``failed`` if the provider's family cannot read the response.
 
         Raises:
-            UsageError: An expected tool does not exist, or rejects the expected arguments. Or the case expects an
-                answer, but the tools are bound without an output.
+            UsageError: An expected tool does not exist, or rejects the expected arguments. Or the
+                case expects an answer, but the tools are bound without an output.
         """
         check_expected(expected_of(self, track), bound.tools)
         if self.answer is not None and bound_tools_of(bound).output is None:
@@ -194,7 +198,8 @@ def _compare_calls(
     """Compare the expected calls with the actual calls. An answer counts as one more expected call.
 
     Returns:
-        The score, the differences, and the positions of the actual calls that are paired with an expected call.
+        The score, the differences, and the positions of the actual calls that are paired with an
+        expected call.
     """
     expected_calls = [call for call in expected if not call.is_forbidden]
     table = [[compare_call(call, actual_call) for actual_call in made] for call in expected_calls]
@@ -261,7 +266,10 @@ def _pairs(
     *,
     in_order: bool,
 ) -> list[tuple[int, int]]:
-    """Pair expected calls with actual calls of the same tool. The pairs have the highest total score."""
+    """Pair expected calls with actual calls of the same tool.
+
+    The pairs have the highest total score.
+    """
     in_order = in_order and len({call.step for call in made}) > 1
     power = (
         2 if in_order else 1

@@ -28,9 +28,10 @@ Place = tuple[int | str, ...]
 class Made(NamedTuple):
     """A call that a model made.
 
-    ``given`` holds the model's arguments in canonical form. ``received`` holds the arguments that the function would
-    receive, including secrets. If the call is rejected, ``received`` is ``None``, and ``error`` is the reason. ``step``
-    is the position of the response that contains the call.
+    ``given`` holds the model's arguments in canonical form. ``received`` holds the arguments that
+    the function would receive, including secrets. If the call is rejected, ``received`` is
+    ``None``, and ``error`` is the reason. ``step`` is the position of the response that contains
+    the call.
     """
 
     call: Call
@@ -43,14 +44,19 @@ class Made(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """The comparison of an expected call with an actual call: a score from 0 to 1, and the differences."""
+    """The comparison of an expected call with an actual call: a score
+    from 0 to 1, and the differences.
+    """
 
     score: float
     differences: tuple[Difference, ...]
 
 
 def receive_call(call: Call, error: CallError | None, handlers: Handlers, step: int) -> Made:
-    """Return a planned call with the arguments that its function would receive. The function is not run."""
+    """Return a planned call with the arguments that its function would receive.
+
+    The function is not run.
+    """
     handler = handlers.find(call.wire_name)
     given = (call.arguments if call.name is not None else None) or {}
     if handler is None or (error is not None and error.code in REFUSED):
@@ -101,7 +107,9 @@ def compare_call(expected: Expect, made: Made) -> Pair:
 
 
 def _select_compared(expected: Expect, *arguments: JsonObject) -> list[JsonObject]:
-    """Return the arguments to compare: all arguments for an exact match, else the arguments that ``expected`` names."""
+    """Return the arguments to compare: all arguments for an exact match, else the
+    arguments that ``expected`` names.
+    """
     if expected.match == "exact":
         return list(arguments)
     return [
@@ -174,7 +182,10 @@ def _mask_value(value: Any, tool: Tool[..., Any] | None, place: Place) -> Any:
 
 
 def to_plain_json(value: Any) -> Any:
-    """Convert a value to plain JSON: each ``WrittenText`` becomes a plain string. Matchers are kept."""
+    """Convert a value to plain JSON: each ``WrittenText`` becomes a plain string.
+
+    Matchers are kept.
+    """
     if isinstance(value, dict):
         return {str(name): to_plain_json(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -214,8 +225,8 @@ def check_expected(expected: Iterable[Expect], tools: Iterable[Tool[..., Any]]) 
 def _check_arguments(call: Expect, tool: Tool[..., Any]) -> None:
     """Check the expected arguments that are plain values.
 
-    In a real call, the model supplies the arguments that have a matcher, and the arguments that the case does not name.
-    So the check leaves these arguments out, and ignores problems with them.
+    In a real call, the model supplies the arguments that have a matcher, and the arguments that the
+    case does not name. So the check leaves these arguments out, and ignores problems with them.
 
     Raises:
         UsageError: The tool rejects one of the values.
@@ -251,7 +262,8 @@ def _check_predicates(call: Expect, schema: JsonObject) -> None:
     """
     properties, chance = schema.get("properties", {}), random.Random(0)  # noqa: S311 - the same values in each run
     for name, matcher in call.arguments.items():
-        # Only a place of one type: for a union, the drawn value may be of the branch that the function never receives.
+        # Only a place of one type: for a union, the drawn value may be of the branch that the
+        # function never receives.
         if not isinstance(matcher, Matcher) or "type" not in properties.get(name, {}):
             continue
         node = {**properties[name], "$defs": schema.get("$defs", {})}
@@ -266,7 +278,9 @@ def _check_predicates(call: Expect, schema: JsonObject) -> None:
 
 
 def is_forbidden_call(forbidden: Expect, made: Made) -> bool:
-    """Return whether a call is forbidden: the tool is the same, and every argument in ``forbidden`` matches."""
+    """Return whether a call is forbidden: the tool is the same, and every
+    argument in ``forbidden`` matches.
+    """
     if made.call.name != forbidden.tool or made.tool is None:
         return False
     expected_arguments, received = forbidden.arguments, made.given
@@ -281,7 +295,9 @@ def is_forbidden_call(forbidden: Expect, made: Made) -> bool:
 
 
 def _validate_arguments(tool: Tool[..., Any], arguments: JsonObject) -> JsonObject | None:
-    """Return arguments from a case as the function would receive them, or ``None`` if the tool rejects them."""
+    """Return arguments from a case as the function would receive them, or
+    ``None`` if the tool rejects them.
+    """
     record = record_of(tool)
     try:
         return record.source.comparable(record.validate_uncoerced(arguments)[0], reveals=True)
@@ -292,16 +308,16 @@ def _validate_arguments(tool: Tool[..., Any], arguments: JsonObject) -> JsonObje
 def _receive_expected(expected: Expect, tool: Tool[..., Any], made: Made) -> JsonObject:
     """Return the expected arguments as the function would receive them.
 
-    The expected arguments are validated like actual arguments, so defaults and conversions apply to both. A matcher is
-    not a value, so the actual value takes the place of the matcher. If ``match`` is ``"subset"``, the actual call also
-    supplies the arguments that ``expected`` does not name.
+    The expected arguments are validated like actual arguments, so defaults and conversions apply to
+    both. A matcher is not a value, so the actual value takes the place of the matcher. If ``match``
+    is ``"subset"``, the actual call also supplies the arguments that ``expected`` does not name.
 
     Raises:
         UsageError: The tool rejects the expected arguments.
     """
     received, is_subset = made.received or {}, expected.match == "subset"
-    # Both attempts can fail. The model's own arguments may need a coercion, but coercions are off here. The validated
-    # arguments may contain values that the validator does not accept as input.
+    # Both attempts can fail. The model's own arguments may need a coercion, but coercions are off
+    # here. The validated arguments may contain values that the validator does not accept as input.
     for actual_arguments in (made.given, received):
         filled = fill_matchers(expected.arguments, actual_arguments, received)
         if (
@@ -311,7 +327,8 @@ def _receive_expected(expected: Expect, tool: Tool[..., Any], made: Made) -> Jso
         ) is not None:
             return received_arguments
     if is_subset or has_matcher(expected.arguments):
-        # The tool rejects the actual values combined with the expected values, so compare without validation.
+        # The tool rejects the actual values combined with the expected values, so compare without
+        # validation.
         return {**received, **fill_matchers(expected.arguments, received, received)}
     try:
         record_of(tool).validate_uncoerced(expected.arguments)
@@ -321,13 +338,16 @@ def _receive_expected(expected: Expect, tool: Tool[..., Any], made: Made) -> Jso
 
 
 def fill_matchers(expected: Any, came: Any, received: Any) -> Any:
-    """Replace the matchers in expected arguments with the actual values. If a value is missing, omit the argument.
+    """Replace the matchers in expected arguments with the actual values.
+
+    If a value is missing, omit the argument.
 
     Args:
         expected: The arguments, or a part of them.
-        came: The same part of the actual arguments, as the model wrote them or as the function would receive them.
-        received: The same part of the actual arguments, as the function would receive them. Here a set is marked as a
-            ``WrittenSet``, because its items have no positions.
+        came: The same part of the actual arguments, as the model wrote them or as the function
+            would receive them.
+        received: The same part of the actual arguments, as the function would receive them. Here a
+            set is marked as a ``WrittenSet``, because its items have no positions.
     """
     if isinstance(expected, Matcher):
         return came
@@ -361,7 +381,9 @@ def fill_matchers(expected: Any, came: Any, received: Any) -> Any:
 
 
 def _align_items(expected: list[Any], received: WrittenSet) -> list[Any] | None:
-    """Return the items of a set in the order of the expected items, or ``None`` if they do not match one to one."""
+    """Return the items of a set in the order of the expected items, or ``None``
+    if they do not match one to one.
+    """
     if len(expected) != len(received):
         return None
     table = [
@@ -375,7 +397,10 @@ def _align_items(expected: list[Any], received: WrittenSet) -> list[Any] | None:
 
 
 def _is_match(expected: Any, received: Any) -> bool:
-    """Return whether an item matches an expected item. A member may be missing only if its matcher allows this."""
+    """Return whether an item matches an expected item.
+
+    A member may be missing only if its matcher allows this.
+    """
     if isinstance(expected, Matcher):
         if received is _LEFT_OUT:
             return expected.may_be_left_out
@@ -397,9 +422,9 @@ def find_differences(
     """Yield each place where the expected and the actual arguments differ, with both values.
 
     Args:
-        arguments: Three values at one place. The first is the value in the case, perhaps a matcher. The second is the
-            expected value as the function would receive it, with defaults. The third is the actual value as the
-            function would receive it.
+        arguments: Three values at one place. The first is the value in the case, perhaps a matcher.
+            The second is the expected value as the function would receive it, with defaults. The
+            third is the actual value as the function would receive it.
         place: The place of these values.
     """
     expected, full, received = arguments
@@ -448,7 +473,10 @@ def _or_none(value: Any) -> Any:
 def _find_item_differences(
     expected: list[Any], full: Any, received: list[Any], place: Place
 ) -> Iterator[tuple[Place, Any, Any]]:
-    """Yield the differences in a list that contains matchers. For a set, yield one difference for the whole set."""
+    """Yield the differences in a list that contains matchers.
+
+    For a set, yield one difference for the whole set.
+    """
     if isinstance(received, WrittenSet):
         if _align_items(expected, received) is None or not is_same_value(full, received):
             yield place, expected, received

@@ -1,4 +1,6 @@
-"""Defines ``evaluate``, which sends each case to each model, once or several times, and judges the calls."""
+"""Defines ``evaluate``, which sends each case to each model, once or
+several times, and judges the calls.
+"""
 
 import asyncio
 import inspect
@@ -56,10 +58,12 @@ class Model:
 
     Args:
         provider: The provider whose API serves the model.
-        ask: A sync or async function that calls the client and returns its response: an SDK object, a dict, or JSON
-            text.
-        name: The provider's name for the model. Requests contain it, and it selects the rules for single models.
-        strict: Whether the provider must constrain arguments to the schema, as in ``Registry.bind``.
+        ask: A sync or async function that calls the client and returns its response: an SDK object,
+            a dict, or JSON text.
+        name: The provider's name for the model. Requests contain it, and it selects the rules for
+            single models.
+        strict: Whether the provider must constrain arguments to the schema, as in
+            ``Registry.bind``.
     """
 
     provider: AnyProvider
@@ -81,23 +85,24 @@ async def evaluate(
     """Send each case to each model, and judge the calls that the model makes. No tool is run.
 
     Args:
-        tools: A registry of tools for the models. To compare several sets of tools (*tracks*), pass a mapping from
-            names to registries. Each case is then sent with each set, and reports show the tracks side by side.
+        tools: A registry of tools for the models. To compare several sets of tools (*tracks*), pass
+            a mapping from names to registries. Each case is then sent with each set, and reports
+            show the tracks side by side.
         cases: The cases. Each case needs ``messages``.
         models: A mapping from each model's name in reports to the model.
         trials: How many times to send each case to a model.
         limit: How many trials may run at the same time.
-        record: An observer that receives every response, with its case, model, track, trial and label as notes.
-            Observers of the registry receive the same responses and notes.
+        record: An observer that receives every response, with its case, model, track, trial and
+            label as notes. Observers of the registry receive the same responses and notes.
         on_verdict: A function to call with each verdict as soon as the verdict is known.
 
     Returns:
-        A verdict for each case, track, model and trial. If a request failed, the label is ``failed``, and ``error``
-        is the reason.
+        A verdict for each case, track, model and trial. If a request failed, the label is
+        ``failed``, and ``error`` is the reason.
 
     Raises:
-        UsageError: A case has no messages, two cases have the same name, or an expected tool does not exist or rejects
-            the expected arguments.
+        UsageError: A case has no messages, two cases have the same name, or an expected tool does
+            not exist or rejects the expected arguments.
     """
     if isinstance(tools, Registry):
         tracks = {"": tools}
@@ -192,7 +197,8 @@ def _check_answer_function(case: Case, definition: Definition, answer: Callable[
     """Check that the function in ``answers=`` can be called with the arguments of its tool.
 
     Raises:
-        UsageError: It lacks a parameter for an argument, or requires one that the tool does not have.
+        UsageError: It lacks a parameter for an argument, or requires one that the tool does not
+            have.
     """
     try:
         signature = inspect.signature(answer)
@@ -209,7 +215,10 @@ def _check_answer_function(case: Case, definition: Definition, answer: Callable[
 async def _ask_case(
     tools: Registry, case: Case, model: Model, track: str
 ) -> tuple[Verdict, list[ObservedResponse]]:
-    """Send one case to a model, step by step, until the case ends. Return the verdict and every response."""
+    """Send one case to a model, step by step, until the case ends.
+
+    Return the verdict and every response.
+    """
 
     def failed_with(reason: str) -> tuple[Verdict, list[ObservedResponse]]:
         steps = len(plans) + 1
@@ -257,7 +266,9 @@ async def _ask_case(
 def _with_evidence(
     verdict: Verdict, conversation: Conversation, bound: Bound, plans: Sequence[Plan]
 ) -> Verdict:
-    """Add what the page shows of a trial: the question, the calls, the model's last text, and the tokens."""
+    """Add what the page shows of a trial: the question, the calls, the
+    model's last text, and the tokens.
+    """
     questions = [message.text for message in conversation.messages if message.role == "user"]
     answer = ""
     if plans and not plans[-1].calls:
@@ -300,7 +311,8 @@ def _output_of(case: Case) -> Output[Any] | None:
 def _explain_failure(error: Exception, bound: Bound) -> str:
     """Describe why a request failed.
 
-    If tools have secrets, leave out the provider's message, which may quote the conversation or a call.
+    If tools have secrets, leave out the provider's message, which may quote the conversation or a
+    call.
     """
     failure = explain(error, bound)
     may_quote = failure.kind in ("history", "model", "tool", "unknown") and has_secrets(bound.tools)
@@ -317,7 +329,8 @@ async def _ask_model(model: Model, request: JsonObject, messages: list[Any]) -> 
 
 
 def _plan_unobserved(bound: Bound, response: Any) -> Plan:
-    """Plan a response without notifying the observers: ``evaluate`` notifies them later, with the verdict.
+    """Plan a response without notifying the observers: ``evaluate``
+    notifies them later, with the verdict.
 
     Raises:
         ResponseError: This provider's family cannot read the response.
@@ -337,9 +350,11 @@ async def _await_value(value: Awaitable[Any]) -> Any:
 
 
 def _answer_calls(plan: Plan, case: Case) -> bool:
-    """Give the calls in a plan the results in ``case.answers``, and return whether to ask the model again.
+    """Give the calls in a plan the results in ``case.answers``, and return
+    whether to ask the model again.
 
-    Return true if the case has answers, the plan has calls, and there is an answer for every call that could run.
+    Return true if the case has answers, the plan has calls, and there is an answer for every call
+    that could run.
     """
     answers = {
         tool if isinstance(tool, str) else tool.name: value for tool, value in case.answers.items()

@@ -8,10 +8,13 @@ from toolshape.evals._matchers import Matcher
 
 
 class Expect:
-    """An expected call of a tool. Its arguments are JSON values in canonical form, or matchers at any depth.
+    """An expected call of a tool.
 
-    If you omit an argument, the tool's default is expected. ``match`` selects the arguments to compare: all
-    (``"exact"``), only the arguments that you give (``"subset"``), or none (``"name"``).
+    Its arguments are JSON values in canonical form, or matchers at any depth.
+
+    If you omit an argument, the tool's default is expected. ``match`` selects the arguments to
+    compare: all (``"exact"``), only the arguments that you give (``"subset"``), or none
+    (``"name"``).
     """
 
     __slots__ = ("arguments", "is_forbidden", "match", "tool")
@@ -38,7 +41,10 @@ class Expect:
 
     @classmethod
     def name_only(cls, tool: Tool[..., Any] | str, /) -> "Expect":
-        """Expect a call of a tool, with any arguments. Even a call with invalid arguments counts as right."""
+        """Expect a call of a tool, with any arguments.
+
+        Even a call with invalid arguments counts as right.
+        """
         expected = cls(tool)
         expected.match = "name"
         return expected
@@ -49,7 +55,8 @@ class Expect:
     ) -> "Expect":
         """Expect a call with these arguments. The tool's other arguments are not compared.
 
-        Each given argument is compared as a whole. If its value is an object, include every field without a default.
+        Each given argument is compared as a whole. If its value is an object, include every field
+        without a default.
         """
         expected = cls(tool, given, **arguments)
         expected.match = "subset"

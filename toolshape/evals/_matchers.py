@@ -14,8 +14,9 @@ from toolshape._schema.values import WrittenText, is_same_value
 class Matcher:
     """A condition on a value that a function would receive. Differences show the text of ``says``.
 
-    ``accepts`` receives the value as JSON data (dicts, lists, strings, numbers). If ``may_be_left_out`` is true, the
-    model may omit the argument, even if the argument has no default.
+    ``accepts`` receives the value as JSON data (dicts, lists, strings, numbers). If
+    ``may_be_left_out`` is true, the model may omit the argument, even if the argument has no
+    default.
     """
 
     says: str
@@ -27,7 +28,10 @@ class Matcher:
 
 
 def _number_in(value: Any) -> float | Decimal | None:
-    """Return the number that a function would receive, or ``None``. A ``WrittenText`` holds a Decimal."""
+    """Return the number that a function would receive, or ``None``.
+
+    A ``WrittenText`` holds a Decimal.
+    """
     if isinstance(value, WrittenText):
         number = value.value
     else:
@@ -47,8 +51,8 @@ def one_of(*values: Any, left_out: bool = False) -> Matcher:
 
     Args:
         *values: The values.
-        left_out: Whether the model may also omit an argument that has no default. If the argument has a
-            default, the default must match.
+        left_out: Whether the model may also omit an argument that has no default. If the argument
+            has a default, the default must match.
     """
     return Matcher(
         f"one_of({', '.join(map(repr, values))})",
@@ -88,7 +92,10 @@ def close_to(value: float, *, within: float | None = None) -> Matcher:
 
 
 def matching(pattern: str) -> Matcher:
-    """Match a string in which a regular expression finds a match. To ignore case, put ``(?i)`` into the pattern."""
+    """Match a string in which a regular expression finds a match.
+
+    To ignore case, put ``(?i)`` into the pattern.
+    """
     compiled = re.compile(pattern)
     return Matcher(
         f"matching({pattern!r})",
@@ -115,12 +122,14 @@ def where(predicate: Callable[[Any], bool], says: str = "") -> Matcher:
     """Match a value for which a function returns true.
 
     Args:
-        predicate: The function. It receives the value as JSON data (dicts, lists, strings, numbers), not as JSON text.
-        says: The text that describes this condition in a reported ``Difference``. The default is the function's name.
+        predicate: The function. It receives the value as JSON data (dicts, lists, strings,
+            numbers), not as JSON text.
+        says: The text that describes this condition in a reported ``Difference``. The default is
+            the function's name.
 
-    If the function raises an exception, the test is at fault and not the model: ``Case.compare`` raises ``UsageError``,
-    and ``evaluate`` reports the trial as ``failed``. If it raises for every value that the argument can have,
-    ``evaluate`` raises before it asks a model.
+    If the function raises an exception, the test is at fault and not the model: ``Case.compare``
+    raises ``UsageError``, and ``evaluate`` reports the trial as ``failed``. If it raises for every
+    value that the argument can have, ``evaluate`` raises before it asks a model.
     """
     shown = f"where({says or getattr(predicate, '__name__', 'predicate')})"
 

@@ -1,4 +1,7 @@
-"""Writes an HTML page that shows a run. The page loads no other files, and works without JavaScript."""
+"""Writes an HTML page that shows a run.
+
+The page loads no other files, and works without JavaScript.
+"""
 
 import html
 from collections import Counter
@@ -86,7 +89,9 @@ def _count(own: Numbered) -> tuple[int, int]:
 def _overview(
     shares: Mapping[Column, Any], columns: _Columns, keys: dict[Column, str]
 ) -> Iterator[str]:
-    """Write the overview table: a row for each column of the report, with its share of right trials."""
+    """Write the overview table: a row for each column of the report,
+    with its share of right trials.
+    """
     labels = [label.replace("_", " ") for label in _LABELS]
     head = ["model", "trials right", "95% interval", "cases right in every trial", *labels]
     rows = []
@@ -104,7 +109,10 @@ def _overview(
 
 
 def _cases(ids: Mapping[str, str], columns: _Columns, keys: dict[Column, str]) -> Iterator[str]:
-    """Write the table of cases. A cell links to its first verdict that is not right, or else to its first verdict."""
+    """Write the table of cases.
+
+    A cell links to its first verdict that is not right, or else to its first verdict.
+    """
     head = ["<th>case", *(f'<th class="{keys[column]}">{name(column)}' for column in columns)]
     rows = []
     for case, entry_id in ids.items():
@@ -138,7 +146,10 @@ def _filters(run: _Run, keys: dict[Column, str]) -> Iterator[str]:
 
 
 def _case(case: str, place: str, columns: _Columns, keys: dict[Column, str]) -> str:
-    """Write a case with its verdicts. Verdicts that are not right come first. If there are any, expand the case."""
+    """Write a case with its verdicts. Verdicts that are not right come first.
+
+    If there are any, expand the case.
+    """
     verdicts_by_column = {column: cases[case] for column, cases in columns.items() if case in cases}
     counts = ", ".join(
         f'<span class="{keys[column]}">{text(column)} {"{} of {}".format(*_count(numbered_verdicts))}</span>'
@@ -162,7 +173,10 @@ def _case(case: str, place: str, columns: _Columns, keys: dict[Column, str]) -> 
 
 
 def _verdict(number: int, verdict: Verdict, key: str) -> str:
-    """Write a verdict with tables of its differences and coercions. A verdict that is not right is expanded."""
+    """Write a verdict with tables of its differences and coercions.
+
+    A verdict that is not right is expanded.
+    """
     column = Column(verdict.track, verdict.model)
     head = f"{text(column)}, trial {text(verdict.trial + 1)}: "
     head += f'<span class="label">{text(verdict.label.replace("_", " "))}</span>, score {verdict.score:.2f}'

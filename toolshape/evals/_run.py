@@ -1,4 +1,6 @@
-"""Defines ``Run``, which holds the verdicts of an evaluation, counts and compares them, and reads and writes JSON."""
+"""Defines ``Run``, which holds the verdicts of an evaluation, counts and compares
+them, and reads and writes JSON.
+"""
 
 import json
 import math
@@ -24,15 +26,17 @@ from toolshape.evals._verdict import (
 
 _LONGEST_DIFFERENCE = 100
 _LEAST_EVIDENCE = 0.05
-# Assume that the runs differ in 20 cases, and that each of these cases favours the better run with a probability of
-# 80 %. Then the sign test finds a difference in 80 % of comparisons.
+# Assume that the runs differ in 20 cases, and that each of these cases favours the better run with
+# a probability of 80 %. Then the sign test finds a difference in 80 % of comparisons.
 _ENOUGH_CASES = 20
 
 
 class Share(NamedTuple):
-    """The number of right trials, with a 95% confidence interval (``low`` to ``high``) for the share of right trials.
+    """The number of right trials, with a 95% confidence interval (``low`` to ``high``)
+    for the share of right trials.
 
-    ``every`` is the share of cases that were right in all of their trials (pass^k, with k = the number of trials).
+    ``every`` is the share of cases that were right in all of their trials (pass^k, with k = the
+    number of trials).
     """
 
     right: int
@@ -48,9 +52,10 @@ class Share(NamedTuple):
 class Comparison(NamedTuple):
     """The comparison of two runs of the same cases.
 
-    ``better`` counts the cases in which the first run is right more often. ``worse`` counts the cases in which the
-    first run is right less often. ``chance`` is the p-value of a two-sided sign test: if both runs were equally good,
-    a split at least this uneven would have this probability. ``cases`` is the number of cases that both runs have.
+    ``better`` counts the cases in which the first run is right more often. ``worse`` counts the
+    cases in which the first run is right less often. ``chance`` is the p-value of a two-sided sign
+    test: if both runs were equally good, a split at least this uneven would have this probability.
+    ``cases`` is the number of cases that both runs have.
     """
 
     better: int
@@ -87,7 +92,10 @@ def wilson(right: int, total: int) -> tuple[float, float]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
-    """The verdicts of one evaluation, sorted by case, track, model and trial. ``str()`` returns a table."""
+    """The verdicts of one evaluation, sorted by case, track, model and trial.
+
+    ``str()`` returns a table.
+    """
 
     verdicts: tuple[Verdict, ...]
 
@@ -104,7 +112,10 @@ class Run:
 
     @property
     def tracks(self) -> tuple[str, ...]:
-        """The names of the sets of tools, in the order of the evaluation. Empty if ``evaluate`` got one registry."""
+        """The names of the sets of tools, in the order of the evaluation.
+
+        Empty if ``evaluate`` got one registry.
+        """
         return tuple(dict.fromkeys(verdict.track for verdict in self.verdicts if verdict.track))
 
     @property
@@ -145,12 +156,13 @@ class Run:
         """Compare this run with another run, case by case. Cases that only one run has are ignored.
 
         Args:
-            other: A run with the same models and tracks. Each case is compared separately for each model and track. If
-                each run has only one model, for example ``run.of(model)``, the models may differ. The same applies to
-                tracks.
+            other: A run with the same models and tracks. Each case is compared separately for each
+                model and track. If each run has only one model, for example ``run.of(model)``, the
+                models may differ. The same applies to tracks.
 
         Raises:
-            UsageError: The runs have several models (or tracks), and their models (or tracks) differ.
+            UsageError: The runs have several models (or tracks), and their models (or tracks)
+                differ.
         """
         by_model = self._is_paired("model", self.models, other.models)
         by_track = self._is_paired("track", self.tracks, other.tracks)
@@ -164,10 +176,12 @@ class Run:
 
     @staticmethod
     def _is_paired(what: str, mine: Sequence[str], theirs: Sequence[str]) -> bool:
-        """Return whether a run has several models (or tracks), so each case is compared separately for each of them.
+        """Return whether a run has several models (or tracks), so each case is
+        compared separately for each of them.
 
         Raises:
-            UsageError: A run has several models (or tracks), and the runs differ in their models (or tracks).
+            UsageError: A run has several models (or tracks), and the runs differ in their models
+                (or tracks).
         """
         is_paired = len(mine) > 1 or len(theirs) > 1
         if is_paired and set(mine) != set(theirs):
@@ -177,7 +191,9 @@ class Run:
         return is_paired
 
     def to_html(self, title: str = "Evaluation") -> str:
-        """Return an HTML page that shows the run. The page loads no other files, and works without JavaScript.
+        """Return an HTML page that shows the run.
+
+        The page loads no other files, and works without JavaScript.
 
         Args:
             title: The title of the page.
@@ -218,7 +234,10 @@ class Run:
 
 
 def compare_tracks(run: Run) -> Iterator[tuple[str, Comparison]]:
-    """For each model, compare the first track with every other track. Yield a label and the comparison."""
+    """For each model, compare the first track with every other track.
+
+    Yield a label and the comparison.
+    """
     by_model: dict[str, list[tuple[str, Run]]] = {}
     for column, column_run in runs_by_column(run).items():
         by_model.setdefault(column.model, []).append((column.track, column_run))
@@ -229,7 +248,10 @@ def compare_tracks(run: Run) -> Iterator[tuple[str, Comparison]]:
 
 
 def compare_models(run: Run) -> Iterator[tuple[str, Comparison]]:
-    """For each track, compare the first model with every other model. Yield a label and the comparison."""
+    """For each track, compare the first model with every other model.
+
+    Yield a label and the comparison.
+    """
     by_track: dict[str, list[tuple[str, Run]]] = {}
     for column, column_run in runs_by_column(run).items():
         by_track.setdefault(column.track, []).append((column.model, column_run))
@@ -258,7 +280,9 @@ def _cell(own: Iterable[tuple[int, Verdict]]) -> str:
 
 
 def _first_difference(case: str, column: Column, own: Iterable[tuple[int, Verdict]]) -> str:
-    """Return one line that describes the first verdict that is not right, or an empty string if all are right."""
+    """Return one line that describes the first verdict that is not right, or an
+    empty string if all are right.
+    """
     for _, verdict in own:
         if verdict.label not in RIGHT:
             fault = verdict.error or "; ".join(map(str, verdict.differences[:1]))
@@ -267,7 +291,10 @@ def _first_difference(case: str, column: Column, own: Iterable[tuple[int, Verdic
 
 
 def _shares(run: Run, *, by_model: bool, by_track: bool) -> dict[tuple[str, str, str], float]:
-    """Return the share of right trials for each case. On request, separate the shares by model or track."""
+    """Return the share of right trials for each case.
+
+    On request, separate the shares by model or track.
+    """
     trials: dict[tuple[str, str, str], list[bool]] = {}
     for verdict in run.verdicts:
         model = verdict.model if by_model else ""
@@ -277,11 +304,12 @@ def _shares(run: Run, *, by_model: bool, by_track: bool) -> dict[tuple[str, str,
 
 
 def _sign_test(better: int, worse: int) -> float:
-    """Return the p-value of a two-sided sign test: twice the smaller tail of a binomial distribution with p = 1/2.
+    """Return the p-value of a two-sided sign test: twice the smaller tail of a
+    binomial distribution with p = 1/2.
 
-    The loop adds the terms of the tail, from the largest down, until they no longer change the sum. Each term follows
-    from the term before it, so only the first term needs factorials. The function works with their logarithms, because
-    the factorials would overflow for long runs.
+    The loop adds the terms of the tail, from the largest down, until they no longer change the sum.
+    Each term follows from the term before it, so only the first term needs factorials. The function
+    works with their logarithms, because the factorials would overflow for long runs.
     """
     number, least = better + worse, min(better, worse)
     if better == worse:
@@ -418,7 +446,8 @@ _COERCION: _Fields = {
 
 
 def _check_members(given: dict[str, Any], fields: _Fields) -> dict[str, Any]:
-    """Check that a JSON object has only members that ``to_json_lines`` writes, because reports show these members.
+    """Check that a JSON object has only members that ``to_json_lines`` writes,
+    because reports show these members.
 
     Raises:
         TypeError: A member is unknown.

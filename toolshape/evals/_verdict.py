@@ -1,4 +1,6 @@
-"""Defines ``Verdict``, the judgement of one trial of a case, with every difference from the expected calls."""
+"""Defines ``Verdict``, the judgement of one trial of a case, with every
+difference from the expected calls.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,12 +27,13 @@ DifferenceKind: TypeAlias = Literal[
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
-    """One difference between an expected call and an actual call, or between the expected and the actual answer.
+    """One difference between an expected call and an actual call, or between the
+    expected and the actual answer.
 
-    ``tool`` is the name of the tool, or of the output if the answers differ. ``path`` shows where in the arguments or
-    the answer they differ. ``expected`` and ``actual`` are values as the function would receive them, or the arguments
-    of a whole call. ``expected`` may also be a matcher. If the arguments or the answer were refused, ``actual`` is the
-    reason.
+    ``tool`` is the name of the tool, or of the output if the answers differ. ``path`` shows where
+    in the arguments or the answer they differ. ``expected`` and ``actual`` are values as the
+    function would receive them, or the arguments of a whole call. ``expected`` may also be a
+    matcher. If the arguments or the answer were refused, ``actual`` is the reason.
     """
 
     kind: DifferenceKind
@@ -65,13 +68,14 @@ class Difference:
 class Verdict:
     """The judgement of one trial of a case with a model.
 
-    ``label`` is ``right``, ``right_after_coercion`` (right, but only after coercion), ``wrong``, or ``failed`` (a
-    request failed or its response could not be read, and ``error`` is the reason). ``score`` is from 0 to 1: the share
-    of expected calls that were made, each weighted by its share of right arguments. An expected answer counts as a
-    call. An extra call counts as a wrong call. ``finish`` is the reason why the last response ended. ``steps`` is the
-    number of requests. ``track`` is the name of the set of tools, if there are several sets. ``evaluate`` also keeps
-    the ``question``, the ``calls`` of all responses as they may be seen, the last text of the model (``answer``), and
-    the tokens of all responses (``usage``).
+    ``label`` is ``right``, ``right_after_coercion`` (right, but only after coercion), ``wrong``, or
+    ``failed`` (a request failed or its response could not be read, and ``error`` is the reason).
+    ``score`` is from 0 to 1: the share of expected calls that were made, each weighted by its share
+    of right arguments. An expected answer counts as a call. An extra call counts as a wrong call.
+    ``finish`` is the reason why the last response ended. ``steps`` is the number of requests.
+    ``track`` is the name of the set of tools, if there are several sets. ``evaluate`` also keeps
+    the ``question``, the ``calls`` of all responses as they may be seen, the last text of the model
+    (``answer``), and the tokens of all responses (``usage``).
     """
 
     case: str
@@ -108,7 +112,10 @@ Numbered: TypeAlias = list[tuple[int, Verdict]]
 
 
 def group_by_column(verdicts: Iterable[Verdict]) -> dict[Column, dict[str, Numbered]]:
-    """Group verdicts by column and case. Columns and cases stay in the order in which they first appear."""
+    """Group verdicts by column and case.
+
+    Columns and cases stay in the order in which they first appear.
+    """
     columns: dict[Column, dict[str, Numbered]] = {}
     for number, verdict in enumerate(verdicts):
         column = columns.setdefault(Column(verdict.track, verdict.model), {})

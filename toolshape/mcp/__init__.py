@@ -1,7 +1,7 @@
 """Serves tools to MCP clients, and imports the tools of MCP servers. Needs the extra ``mcp``.
 
-In: a registry to serve, or a server to connect to. Out: a server of the official SDK, or a registry of its tools.
-The protocol is the SDK's; only what a tool is on either side of it belongs here.
+In: a registry to serve, or a server to connect to. Out: a server of the official SDK, or a registry
+of its tools. The protocol is the SDK's; only what a tool is on either side of it belongs here.
 """
 
 try:

@@ -60,12 +60,16 @@ class Sealing(NamedTuple):
 async def request_approval(
     plan: Plan, context: ServerRequestContext[Any, Any], sealing: Sealing
 ) -> InputRequiredResult | None:
-    """Return a request to approve a plan's call. If the user cannot be asked, deny the call and return ``None``."""
+    """Return a request to approve a plan's call.
+
+    If the user cannot be asked, deny the call and return ``None``.
+    """
     [pending_call] = plan.pending
     if not _can_ask(context):
         plan.deny(pending_call, "this call needs approval, and this client cannot ask its user")
         return None
-    # Request ids start again on each connection, so a random scope keeps the calls on two connections apart.
+    # Request ids start again on each connection, so a random scope keeps the calls on two
+    # connections apart.
     controls_of(plan.results).scope = f"mcp {uuid.uuid4().hex}"
     text = _question_text(pending_call)
     try:

@@ -1,4 +1,6 @@
-"""Calls the tools of an MCP server over one connection, and turns lost connections and bad answers into tool errors."""
+"""Calls the tools of an MCP server over one connection, and turns lost connections
+and bad answers into tool errors.
+"""
 
 import asyncio
 import json
@@ -23,10 +25,11 @@ _LOST = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream
 
 
 class Connection:
-    """A connection to a server that any event loop can use, until ``connect`` ends or the connection is lost.
+    """A connection to a server that any event loop can use, until ``connect``
+    ends or the connection is lost.
 
-    When the connection is lost, the SDK cancels the task that entered the client. Therefore this class enters the
-    client in a separate task, not in the caller's task.
+    When the connection is lost, the SDK cancels the task that entered the client. Therefore this
+    class enters the client in a separate task, not in the caller's task.
     """
 
     def __init__(self, client: Client) -> None:
@@ -45,7 +48,8 @@ class Connection:
         """Connect to a server.
 
         Raises:
-            Exception: No server answers, or the server does not speak MCP. The SDK chooses the class of the error.
+            Exception: No server answers, or the server does not speak MCP. The SDK chooses the
+                class of the error.
         """
         connection = cls(client)
         try:
@@ -62,24 +66,30 @@ class Connection:
 
     async def _hold(self) -> None:
         async with self._client:
-            # The SDK's own check runs the server's regular expressions in Python, and a match may never end.
+            # The SDK's own check runs the server's regular expressions in Python, and a match may
+            # never end.
             self._client.session.validate_tool_result = self._check_result  # type: ignore[method-assign]
             self._opened.set_result(None)
             await self._closing.wait()
 
     def expect(self, outputs: dict[str, JsonSchema]) -> None:
-        """Set the output schemas for the validation of results, keyed by the server's own tool names."""
+        """Set the output schemas for the validation of results, keyed
+        by the server's own tool names.
+        """
         self._outputs = outputs
 
     def admit(self, names: Collection[str]) -> None:
-        """Set the only tools that a call may reach, by the server's own names; at first, every tool is admitted."""
+        """Set the only tools that a call may reach, by the server's own names; at
+        first, every tool is admitted.
+        """
         self._admitted = names
 
     async def _check_result(self, name: str, result: CallToolResult) -> None:
         """Validate a result against the output schema that the server listed, in bounded time.
 
         Raises:
-            RuntimeError: The result does not match the schema. The SDK raises the same error in this case.
+            RuntimeError: The result does not match the schema. The SDK raises the same error in
+                this case.
         """
         schema = self._outputs.get(name)
         if schema is None:
@@ -104,10 +114,13 @@ class Connection:
             ) from error
 
     def hear_malformed(self, error: Exception) -> None:
-        """Resolve the request that a malformed message answers. The SDK drops the message, so the caller would wait.
+        """Resolve the request that a malformed message answers.
 
-        If the message is valid but nested too deeply for the SDK, this method reads the message itself. It ignores
-        messages that do not answer a request, for example a line that a server prints.
+        The SDK drops the message, so the caller would wait.
+
+        If the message is valid but nested too deeply for the SDK, this method reads the message
+        itself. It ignores messages that do not answer a request, for example a line that a server
+        prints.
         """
         message = _parse_message(error)
         if message is None or "id" not in message or not message.keys() & {"result", "error"}:
@@ -168,13 +181,16 @@ class Connection:
         return page.tools, page.next_cursor
 
     def caller(self, name: str) -> Callable[..., Coroutine[Any, Any, CallToolResult]]:
-        """Return a function that calls a tool of the server; ``name`` is the server's own name for the tool."""
+        """Return a function that calls a tool of the server; ``name`` is the
+        server's own name for the tool.
+        """
 
         async def call(_toolshape_context: CallContext, **arguments: Any) -> CallToolResult:
             request = self._send_call(name, arguments, _toolshape_context)
             if asyncio.get_running_loop() is self._loop:
                 return await request
-            # The client belongs to the loop that connected. When the connection is closed, that loop may be closed too.
+            # The client belongs to the loop that connected. When the connection is closed, that
+            # loop may be closed too.
             if not self.is_open:
                 request.close()
                 raise self._lost_error(name)
@@ -204,7 +220,8 @@ class Connection:
         async def tell(progress: float, total: float | None, message: str | None) -> None:
             context.progress(progress, total, message or "")
 
-        # If the connection is lost, the SDK may never resolve a request, so the wait also ends when ``_held`` ends.
+        # If the connection is lost, the SDK may never resolve a request, so the wait also ends when
+        # ``_held`` ends.
         request = asyncio.ensure_future(
             self._client.call_tool(name, arguments, progress_callback=tell)
         )
@@ -229,7 +246,10 @@ class Connection:
 
 
 def _without_deep_tools(result: Any) -> Any:
-    """If a result is a list of tools, drop the tools nested too deeply for the SDK. Leave other results unchanged."""
+    """If a result is a list of tools, drop the tools nested too deeply for the SDK.
+
+    Leave other results unchanged.
+    """
     if not (isinstance(result, dict) and isinstance(result.get("tools"), list)):
         return result
     kept_tools = [entry for entry in result["tools"] if depth_of(entry) < _DEEPEST - 2]
@@ -258,7 +278,9 @@ def _parse_message(error: Exception) -> JsonObject | None:
 
 
 def _unwrap_group(error: BaseException) -> BaseException:
-    """Unwrap an error from nested exception groups that hold only this error: task groups raise such groups."""
+    """Unwrap an error from nested exception groups that hold only this error:
+    task groups raise such groups.
+    """
     nested: Any = getattr(error, "exceptions", ())
     if len(nested) == 1:
         return _unwrap_group(nested[0])

@@ -1,4 +1,6 @@
-"""Connects to an MCP server: makes a registry of its tools, updates the registry, and sends calls to the server."""
+"""Connects to an MCP server: makes a registry of its tools, updates the registry,
+and sends calls to the server.
+"""
 
 import asyncio
 import logging
@@ -38,7 +40,9 @@ if TYPE_CHECKING:
 ServerLike: TypeAlias = (
     "Server[Any] | MCPServer | Client | StdioServerParameters | Transport | str | Sequence[str]"
 )
-"""A server in this process, a URL, a command (a string or a list), an SDK ``Client``, or any argument of ``Client``."""
+"""A server in this process, a URL, a command (a string or a list), an SDK ``Client``,
+or any argument of ``Client``.
+"""
 _MOST_PAGES = 100
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds between two attempts to listen for changes
 _RESTRICTING: Mapping[tuple[str, bool], Effect] = {
@@ -47,7 +51,10 @@ _RESTRICTING: Mapping[tuple[str, bool], Effect] = {
     ("destructiveHint", True): "destructive",
     ("openWorldHint", True): "open_world",
 }
-"""Maps each hint that only restricts a tool to an effect. These hints count even if the server is not trusted."""
+"""Maps each hint that only restricts a tool to an effect.
+
+These hints count even if the server is not trusted.
+"""
 
 
 def connect(
@@ -64,27 +71,30 @@ def connect(
 ) -> AbstractAsyncContextManager[Registry]:
     """Import the tools of an MCP server as a registry, for the duration of an ``async with``.
 
-    You can use the ``Registry`` like any other: export it to every provider, and let it validate, coerce and answer
-    calls. Each call sends a request to the server in the event loop that connected. Calls from other loops work as
-    well. If a call fails, the result is a ``tool_error``. A call also fails if the connection is lost, if the result is
-    invalid, or if the result does not match the server's output schema.
+    You can use the ``Registry`` like any other: export it to every provider, and let it validate,
+    coerce and answer calls. Each call sends a request to the server in the event loop that
+    connected. Calls from other loops work as well. If a call fails, the result is a ``tool_error``.
+    A call also fails if the connection is lost, if the result is invalid, or if the result does not
+    match the server's output schema.
 
-    When the server's list of tools changes, the registry changes too. Registries that you derived from it earlier, for
-    example with ``|``, do not change. If the server lists an invalid definition, toolshape leaves this tool out of the
-    registry, and logs a warning.
+    When the server's list of tools changes, the registry changes too. Registries that you derived
+    from it earlier, for example with ``|``, do not change. If the server lists an invalid
+    definition, toolshape leaves this tool out of the registry, and logs a warning.
 
     Args:
-        server: A server in this process, the URL of a server, or the command that starts the server. The command is a
-            string such as ``"uvx mcp-server-time"`` or a list. You can also pass any argument of ``mcp.Client``, or a
-            ``Client`` that is not entered yet.
-        prefix: A prefix for each name: with ``gh``, the tool ``search`` becomes ``gh_search``. Requests to the server
-            contain the server's own names.
-        trust: Whether to believe the server's hints about what its tools do. If not, only the hints that restrict a
-            tool count, and no tool is read-only or idempotent.
-        client: Further arguments for ``mcp.Client``: ``elicitation_callback``, ``read_timeout_seconds``, ``mode``.
-        closed: Whether the objects inside the arguments have no further fields; see ``Tool.from_definition``.
-        defaults: Whether a field that a model leaves out is sent with the default in the server's schema. The server
-            has its own defaults, so this is rarely needed.
+        server: A server in this process, the URL of a server, or the command that starts the
+            server. The command is a string such as ``"uvx mcp-server-time"`` or a list. You can
+            also pass any argument of ``mcp.Client``, or a ``Client`` that is not entered yet.
+        prefix: A prefix for each name: with ``gh``, the tool ``search`` becomes ``gh_search``.
+            Requests to the server contain the server's own names.
+        trust: Whether to believe the server's hints about what its tools do. If not, only the hints
+            that restrict a tool count, and no tool is read-only or idempotent.
+        client: Further arguments for ``mcp.Client``: ``elicitation_callback``,
+            ``read_timeout_seconds``, ``mode``.
+        closed: Whether the objects inside the arguments have no further fields; see
+            ``Tool.from_definition``.
+        defaults: Whether a field that a model leaves out is sent with the default in the server's
+            schema. The server has its own defaults, so this is rarely needed.
         lock: What the tools were when somebody looked at them: a ``Contract``, or the path of a
             lock file, which ``toolshape lock --mcp`` writes. A tool of which only more calls are
             accepted than before is taken. A tool that changed otherwise, in its words, too, is left
@@ -94,13 +104,14 @@ def connect(
         on_change: What decides on such a tool: ``"refuse"``, or a function, which may be async,
             that takes the tool's ``Diff`` and returns whether to take the tool as it is now. It is
             asked once for each form of a tool.
-        **options: The options of ``tool``, applied to all tools: ``approve``, ``timeout``, ``untrusted``, ``effects``,
-            etc.
+        **options: The options of ``tool``, applied to all tools: ``approve``, ``timeout``,
+            ``untrusted``, ``effects``, etc.
 
     Raises:
         UsageError: The server or an option is invalid, the lock cannot be read, or the server lists
             an entry that is not a tool. The SDK then rejects the whole list.
-        Exception: No server answers, or the server does not speak MCP. The SDK chooses the class of the error.
+        Exception: No server answers, or the server does not speak MCP. The SDK chooses the class of
+            the error.
     """
     given_prefix: Any = prefix
     if prefix is not None and not (isinstance(given_prefix, str) and given_prefix):
@@ -214,10 +225,11 @@ def _make_handler(
     next_handler: MessageHandlerFnT | None,
     connections: Sequence[Connection],
 ) -> MessageHandlerFnT:
-    """Return a message handler that reacts to a changed list (revisions before 2026-07-28) and to malformed messages.
+    """Return a message handler that reacts to a changed list (revisions before
+    2026-07-28) and to malformed messages.
 
-    The handler runs in the task that reads messages, where a request would block. ``_follow`` therefore requests the
-    list.
+    The handler runs in the task that reads messages, where a request would block. ``_follow``
+    therefore requests the list.
     """
 
     async def handler(message: IncomingMessage) -> None:
@@ -233,10 +245,11 @@ def _make_handler(
 
 
 async def _listen(client: Client, connection: Connection, list_changed: asyncio.Event) -> None:
-    """Subscribe to changes of the list (from 2026-07-28 on), and subscribe again when the stream ends.
+    """Subscribe to changes of the list (from 2026-07-28 on), and
+    subscribe again when the stream ends.
 
-    The function also sets ``list_changed`` after each gap between two subscriptions, as the server does not report
-    changes in the gap.
+    The function also sets ``list_changed`` after each gap between two subscriptions, as the server
+    does not report changes in the gap.
     """
     pause = _SHORTEST_PAUSE
     while connection.is_open:
@@ -334,7 +347,8 @@ class _TakingIn:
     async def _pinned(
         self, pins: "Pins", tools: Mapping[str, Tool[..., Any]], own_names: Mapping[str, str]
     ) -> Collection[str]:
-        """Return the names of the tools that are taken, and let no call reach another tool of the server.
+        """Return the names of the tools that are taken, and let no call
+        reach another tool of the server.
 
         Nor does a call reach a tool that somebody is still deciding on, because the server has
         changed it already.
@@ -345,7 +359,9 @@ class _TakingIn:
         return taken
 
     def _without_meeting_names(self, tools: list[Tool[..., Any]]) -> list[Tool[..., Any]]:
-        """Leave out the newer of two tools whose names are sent in one form; the older one has a finding."""
+        """Leave out the newer of two tools whose names are sent in one
+        form; the older one has a finding.
+        """
         by_form: dict[str, list[Tool[..., Any]]] = {}
         for tool in sorted(tools, key=lambda tool: tool.name not in self._kept):
             by_form.setdefault(readable_name(tool.name), []).append(tool)

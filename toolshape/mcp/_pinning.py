@@ -1,4 +1,5 @@
-"""Holds the tools of a server against a lock, and remembers what was decided about each form of a tool.
+"""Holds the tools of a server against a lock, and remembers what was
+decided about each form of a tool.
 
 Needs the extra ``schema``.
 """

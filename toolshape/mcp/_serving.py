@@ -1,4 +1,6 @@
-"""Builds a server with the official MCP SDK: it lists the tools in a registry and answers calls to them."""
+"""Builds a server with the official MCP SDK: it lists the tools in a
+registry and answers calls to them.
+"""
 
 import asyncio
 import contextlib
@@ -78,7 +80,9 @@ class Changes:
         return _add_listener(self._listeners, listener)
 
     def joined(self, session: ServerSession) -> Callable[[], None]:
-        """Notify a session in a revision without subscriptions; return a function that ends the notifications."""
+        """Notify a session in a revision without subscriptions; return a
+        function that ends the notifications.
+        """
         return _add_listener(self._sessions, session)
 
     def tell(self) -> None:
@@ -123,7 +127,10 @@ class Changing(Protocol):
 
 
 def tell_of_changes(tools: Registry, whom: Changing) -> None:
-    """Notify an object when a registry changes. A weak reference lets Python garbage-collect the object."""
+    """Notify an object when a registry changes.
+
+    A weak reference lets Python garbage-collect the object.
+    """
     reference = weakref.ref(whom)
 
     def notify() -> None:
@@ -139,7 +146,9 @@ def tell_of_changes(tools: Registry, whom: Changing) -> None:
 Inject: TypeAlias = (
     Mapping[str, Any] | Callable[[ServerRequestContext[Any, Any]], Mapping[str, Any]]
 )
-"""The values for injected parameters, or a function that returns the values for one request (for example, its user)."""
+"""The values for injected parameters, or a function that returns the values for one
+request (for example, its user).
+"""
 _FORMS: Mapping[str, str] = {"2026-07-28": "mcp:2026-07-28", "2025-11-25": "mcp:2025-11-25"}
 _IN_THREADS = "a hook is a plain def, so calls run in threads, without cancellation and timeouts: make the hook async def"
 _SHORTEST_KEY = (
@@ -163,33 +172,38 @@ def server(
     ledger: LedgerStore | None = None,
     **options: Any,
 ) -> "Server[Any]":
-    """Serve tools to MCP clients with a lowlevel ``Server`` from the official SDK, which provides transports and auth.
+    """Serve tools to MCP clients with a lowlevel ``Server`` from the official SDK,
+    which provides transports and auth.
 
-    The server lists tools in the form of the revision that the client negotiated. It validates, coerces and runs calls
-    like ``adispatch``: with hooks, limits and timeouts, and with plain tools in threads. If a hook is a plain ``def``,
-    calls run in a thread, as in ``dispatch``. These calls cannot be cancelled, plain tools have no timeouts, and async
-    tools do not run in the server's loop. The server logs a warning about this. If a call fails, the server sends a
-    result with ``isError``. The server validates a value against the output schema before it sends the value. It
-    notifies clients when its list of tools changes.
+    The server lists tools in the form of the revision that the client negotiated. It validates,
+    coerces and runs calls like ``adispatch``: with hooks, limits and timeouts, and with plain tools
+    in threads. If a hook is a plain ``def``, calls run in a thread, as in ``dispatch``. These calls
+    cannot be cancelled, plain tools have no timeouts, and async tools do not run in the server's
+    loop. The server logs a warning about this. If a call fails, the server sends a result with
+    ``isError``. The server validates a value against the output schema before it sends the value.
+    It notifies clients when its list of tools changes.
 
-    If a call needs approval, the server asks the client's user. This needs revision 2026-07-28 and a client that can
-    ask its user. Otherwise the server refuses the call and gives the reason.
+    If a call needs approval, the server asks the client's user. This needs revision 2026-07-28 and
+    a client that can ask its user. Otherwise the server refuses the call and gives the reason.
 
     Args:
         tools: The registry. Each request uses its current tools.
         name: The name of the server.
-        inject: The values for injected parameters, by name. You can also pass a function that takes the SDK's request
-            context and returns these values.
-        key: A secret of at least 32 bytes that seals approvals. All processes that serve one client must share it. By
-            default, each process generates its own key, so an approval does not survive a restart.
+        inject: The values for injected parameters, by name. You can also pass a function that takes
+            the SDK's request context and returns these values.
+        key: A secret of at least 32 bytes that seals approvals. All processes that serve one client
+            must share it. By default, each process generates its own key, so an approval does not
+            survive a restart.
         expires: How long a call may wait for an approval.
-        ledger: Records which approvals were used, and stores the arguments of pending calls that take secrets. Without
-            a ledger, calls that take secrets cannot be approved, and an approval can be used again until it expires.
-        **options: Further arguments for ``mcp.server.Server``: ``version``, ``instructions``, ``lifespan``, handlers
-            for resources and prompts, etc.
+        ledger: Records which approvals were used, and stores the arguments of pending calls that
+            take secrets. Without a ledger, calls that take secrets cannot be approved, and an
+            approval can be used again until it expires.
+        **options: Further arguments for ``mcp.server.Server``: ``version``, ``instructions``,
+            ``lifespan``, handlers for resources and prompts, etc.
 
     Raises:
-        UsageError: The key is too short, ``ledger`` is not a ledger, or another argument is invalid.
+        UsageError: The key is too short, ``ledger`` is not a ledger, or another argument is
+            invalid.
         DefinitionError: Some of the tools' definitions cannot be read.
     """
     _check(tools, inject, expires)
@@ -260,10 +274,13 @@ def _enable_changes(
 
 
 class _Progress:
-    """Sends the progress reports of a tool to the client, in order; the tool may report from any thread."""
+    """Sends the progress reports of a tool to the client, in order; the
+    tool may report from any thread.
+    """
 
-    # Each report becomes a task in the session's loop, as a tool must not wait. Each task first waits for the task
-    # before it, which keeps the reports in order. ``all_sent`` waits for the last task, and therefore for all tasks.
+    # Each report becomes a task in the session's loop, as a tool must not wait. Each task first
+    # waits for the task before it, which keeps the reports in order. ``all_sent`` waits for the
+    # last task, and therefore for all tasks.
 
     __slots__ = ("_loop", "_sending", "_session", "has_begun")
 
@@ -326,7 +343,9 @@ class _Serving:
         return bound
 
     def input_schema(self, name: str) -> JsonObject | None:
-        """Return a tool's input schema in the newest revision: the SDK checks request headers against it."""
+        """Return a tool's input schema in the newest revision: the SDK
+        checks request headers against it.
+        """
         listed = self._listing("2026-07-28")
         return next((tool.input_schema for tool in listed.tools if tool.name == name), None)
 
@@ -345,7 +364,9 @@ class _Serving:
         return self._listing(context.protocol_version)
 
     async def joined(self, context: ServerRequestContext[Any, Any], _: NotificationParams) -> None:
-        """If a client's revision has no subscriptions, notify the client of changes while it is connected."""
+        """If a client's revision has no subscriptions, notify the client of
+        changes while it is connected.
+        """
         if context.protocol_version not in _SUBSCRIBED:
             end_notifications = self._changes.joined(context.session)
             context.session._connection.exit_stack.callback(end_notifications)  # noqa: SLF001 - mcp 2.3 has no public hook for the end of a connection

@@ -1,9 +1,10 @@
-"""Provides fake providers, lens-law checks for providers and tools, and malformed arguments such as models write.
+"""Provides fake providers, lens-law checks for providers and tools, and malformed
+arguments such as models write.
 
 The checks and ``values`` need the extra ``testing``. A fake needs no extra.
 
-In: requests of a client, or tools to check. Out: a provider's responses and refusals, or the laws that are broken.
-A fake holds no rule of its own: what it refuses is a rule of the family.
+In: requests of a client, or tools to check. Out: a provider's responses and refusals, or the laws
+that are broken. A fake holds no rule of its own: what it refuses is a rule of the family.
 """
 
 import importlib
@@ -54,7 +55,10 @@ _PLACES = {
         ("SilentlyWrongError", "Slip", "check_slip", "slips"), "toolshape.testing._mistakes"
     ),
 }
-"""Maps each public name to its module. A name is imported on first use, so a fake does not load Hypothesis."""
+"""Maps each public name to its module.
+
+A name is imported on first use, so a fake does not load Hypothesis.
+"""
 
 
 if not typing.TYPE_CHECKING:  # a type checker must still report misspelt names

@@ -1,4 +1,5 @@
-"""Checks with generated values whether a provider or a tool keeps the lens laws, and reports the law that it breaks.
+"""Checks with generated values whether a provider or a tool keeps the lens laws, and
+reports the law that it breaks.
 
 Needs the extra ``testing``.
 """
@@ -73,7 +74,10 @@ _LONG = 20
 
 
 class LawBrokenError(AssertionError):
-    """A provider or a tool breaks a law. The message names the ``law``, the tool, and a ``value`` that breaks it."""
+    """A provider or a tool breaks a law.
+
+    The message names the ``law``, the tool, and a ``value`` that breaks it.
+    """
 
     def __init__(self, law: Law, shown: WireTool, said: str, value: Any) -> None:
         self.law = law
@@ -88,7 +92,8 @@ def values(schema: JsonSchema) -> st.SearchStrategy[Any]:
     """Return a strategy for JSON values that are valid for a schema.
 
     Args:
-        schema: A JSON Schema in the form that toolshape writes: each reference points into the schema's own ``$defs``.
+        schema: A JSON Schema in the form that toolshape writes: each reference points into the
+            schema's own ``$defs``.
     """
     validator = Draft202012Validator(in_2020_12(schema))
 
@@ -98,9 +103,10 @@ def values(schema: JsonSchema) -> st.SearchStrategy[Any]:
     return _values(schema, schema, 0).filter(is_valid)
 
 
-# ``_values`` builds strategies from the keywords that determine most of a value. ``values`` then drops the values that
-# the other keywords reject. Schemas may be recursive, so references are deferred. At a depth of ``_DEEPEST`` or more,
-# the strategies omit nested branches, optional properties and optional items. So every value is finite.
+# ``_values`` builds strategies from the keywords that determine most of a value. ``values`` then
+# drops the values that the other keywords reject. Schemas may be recursive, so references are
+# deferred. At a depth of ``_DEEPEST`` or more, the strategies omit nested branches, optional
+# properties and optional items. So every value is finite.
 def _values(node: Any, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]:  # noqa: PLR0911 - one per keyword
     if not isinstance(node, dict):
         return st.nothing() if node is False else _ANYTHING
@@ -267,12 +273,13 @@ def check_provider(
 ) -> None:
     """Check that a provider keeps the lens laws for these tools, in lenient and in strict form.
 
-    ``back`` converts arguments from the wire form to the canonical form. *Sound*: if the sent schema admits a value,
-    ``back`` converts the value to valid arguments. *Sayable*: every value that the function accepts has a wire form,
-    and ``back`` restores the value. *Forgiving*: ``back`` leaves a call in canonical form unchanged. *Obedient*: the
-    sent schema is valid JSON Schema. *Still*: two exports of the same tool give equal bytes. *Folding*: the stream
-    events of a response fold back into the same response. This law is checked only if the provider has a ``server``. A
-    provider may break a law only at a path for which a rewrite declares a loss.
+    ``back`` converts arguments from the wire form to the canonical form. *Sound*: if the sent
+    schema admits a value, ``back`` converts the value to valid arguments. *Sayable*: every value
+    that the function accepts has a wire form, and ``back`` restores the value. *Forgiving*:
+    ``back`` leaves a call in canonical form unchanged. *Obedient*: the sent schema is valid JSON
+    Schema. *Still*: two exports of the same tool give equal bytes. *Folding*: the stream events of
+    a response fold back into the same response. This law is checked only if the provider has a
+    ``server``. A provider may break a law only at a path for which a rewrite declares a loss.
 
     Args:
         provider: The name of a provider, or your own ``Provider``.
@@ -280,7 +287,8 @@ def check_provider(
         examples: The number of values to try for each law and tool.
 
     Raises:
-        LawBrokenError: A law is broken. The message names the law, the tool, and a minimal value that breaks it.
+        LawBrokenError: A law is broken. The message names the law, the tool, and a minimal value
+            that breaks it.
         ExportError: One of the tools cannot be exported to the provider.
     """
     resolved = get(provider)
@@ -294,22 +302,26 @@ def check_provider(
 def check_tool(
     tool: Tool[..., Any] | Callable[..., Any], arguments: JsonObject, *, examples: int = 50
 ) -> None:
-    """Check that a tool is *true*: its canonical schema admits exactly the values that its pydantic model accepts.
+    """Check that a tool is *true*: its canonical schema admits exactly the values
+    that its pydantic model accepts.
 
-    The check draws values from both sides: values that the schema admits, and values that the types in the pydantic
-    model may accept. Values of the second kind use every name of a field: its own name and its aliases.
+    The check draws values from both sides: values that the schema admits, and values that the types
+    in the pydantic model may accept. Values of the second kind use every name of a field: its own
+    name and its aliases.
 
-    JSON Schema cannot express some constraints: validators in code, and string forms without a standard format. If a
-    tool has such a constraint, the check can fail although the tool is correct.
+    JSON Schema cannot express some constraints: validators in code, and string forms without a
+    standard format. If a tool has such a constraint, the check can fail although the tool is
+    correct.
 
     Args:
         tool: The tool, or a function.
-        arguments: Valid arguments. The check also tries variants of these arguments, each with one place changed.
+        arguments: Valid arguments. The check also tries variants of these arguments, each with one
+            place changed.
         examples: The number of values to try from each side.
 
     Raises:
-        LawBrokenError: The schema admits a value that the pydantic model rejects, or rejects a value that the pydantic
-            model accepts.
+        LawBrokenError: The schema admits a value that the pydantic model rejects, or rejects a
+            value that the pydantic model accepts.
     """
     resolved_tool = as_tool(tool)
     canonical_tool = WireTool(
@@ -333,19 +345,24 @@ def check_slips(
     examples: int = 5,
     coerce: Mapping[str, bool] | bool | None = None,
 ) -> Counter[tuple[SlipKind, Outcome, tuple[str, ...]]]:
-    """Check that a tool never silently misreads malformed arguments, which ``slips`` derives from valid arguments.
+    """Check that a tool never silently misreads malformed arguments, which
+    ``slips`` derives from valid arguments.
 
     Args:
         tool: The tool, or a function.
-        *arguments: Valid arguments. If you pass none, the check generates arguments from the tool's schema.
+        *arguments: Valid arguments. If you pass none, the check generates arguments from the tool's
+            schema.
         examples: How many sets of valid arguments to generate.
-        coerce: Coercion rules to switch on or off, as in a registry. The tool's own choices take precedence.
+        coerce: Coercion rules to switch on or off, as in a registry. The tool's own choices take
+            precedence.
 
     Returns:
-        The number of slips for each combination of a kind, an outcome, and the rules that coerced the slip.
+        The number of slips for each combination of a kind, an outcome, and the rules that coerced
+        the slip.
 
     Raises:
-        SilentlyWrongError: The tool misread a slip, or refused a slip without naming the place of the mistake.
+        SilentlyWrongError: The tool misread a slip, or refused a slip without naming the place of
+            the mistake.
         ValueError: The arguments that you passed are not valid without coercion.
     """
     resolved_tool = as_tool(tool)
@@ -379,7 +396,10 @@ def check_slips(
 
 
 def _is_accepted(takes: Validate, value: Any) -> bool:
-    """Return whether the pydantic model accepts a value. Its validators may check more than a schema can express."""
+    """Return whether the pydantic model accepts a value.
+
+    Its validators may check more than a schema can express.
+    """
     try:
         takes(value)
     except CallError:
@@ -407,7 +427,8 @@ def _mutate(value: Any) -> st.SearchStrategy[Any]:
 def _without_new_formats(laws: "_Laws", arguments: Any) -> Callable[[Any], None]:
     """Return the law ``true`` for values whose formatted strings are those of the arguments.
 
-    JSON Schema does not assert ``format``, so it admits any string where the pydantic model requires a UUID or a date.
+    JSON Schema does not assert ``format``, so it admits any string where the pydantic model
+    requires a UUID or a date.
     """
     formats = {
         match[1] for match in re.finditer(r'"format": "([^"]+)"', json.dumps(laws.canonical))
@@ -511,11 +532,12 @@ def _check_laws(laws: "_Laws", again: WireTool, examples: int) -> None:
 
 
 def check_output(provider: AnyProvider, output: Output[Any], *, examples: int = 50) -> None:
-    """Check that an output keeps the laws for a provider, in lenient and in strict form if the provider has both.
+    """Check that an output keeps the laws for a provider, in lenient and in strict
+    form if the provider has both.
 
-    ``check_provider`` describes the laws. Here the laws apply to the answer instead of the arguments. *Folding* means:
-    if a response contains an answer, reading the whole response or its stream gives the same value. This law is
-    checked only if the provider has a ``server``.
+    ``check_provider`` describes the laws. Here the laws apply to the answer instead of the
+    arguments. *Folding* means: if a response contains an answer, reading the whole response or its
+    stream gives the same value. This law is checked only if the provider has a ``server``.
 
     Args:
         provider: The name of a provider, or your own ``Provider``.
@@ -523,7 +545,8 @@ def check_output(provider: AnyProvider, output: Output[Any], *, examples: int = 
         examples: The number of values to try for each law.
 
     Raises:
-        LawBrokenError: A law is broken. The message names the law, the output, and a minimal value that breaks it.
+        LawBrokenError: A law is broken. The message names the law, the output, and a minimal value
+            that breaks it.
         ExportError: The output cannot be exported to the provider.
     """
     resolved, record = get(provider), record_of_output(output)
@@ -570,7 +593,9 @@ def _read_answer(read: ReadAnswer, value: Any) -> Any:
 def _check_answers(
     provider: Provider, output: Output[Any], strict: Strictness, laws: "_Laws", examples: int
 ) -> None:
-    """Check that the value of an answer can be read back, both from the whole response and from its stream."""
+    """Check that the value of an answer can be read back, both from the
+    whole response and from its stream.
+    """
     server, bound = provider.server, output.bind(provider, strict)
     if server is None:
         return
@@ -603,7 +628,9 @@ def _check_answers(
 
 
 def in_2020_12(schema: JsonSchema) -> JsonSchema:
-    """Convert a schema from OpenAPI's dialect (upper-case types, ``nullable``) to JSON Schema 2020-12."""
+    """Convert a schema from OpenAPI's dialect (upper-case types,
+    ``nullable``) to JSON Schema 2020-12.
+    """
 
     def rule(node: JsonSchema, at: Place) -> Change | None:
         if isinstance(node.get("type"), str) and not node["type"].islower():
@@ -614,7 +641,9 @@ def in_2020_12(schema: JsonSchema) -> JsonSchema:
 
 
 def _has_one_key_twice(value: Any) -> bool:
-    """Return whether an object in a value has two keys that are the same number, such as ``0`` and ``-0``."""
+    """Return whether an object in a value has two keys that are the same
+    number, such as ``0`` and ``-0``.
+    """
     if isinstance(value, list):
         return any(map(_has_one_key_twice, value))
     if not isinstance(value, dict):
@@ -630,8 +659,8 @@ def _has_one_key_twice(value: Any) -> bool:
 class _Laws:
     """Checks single values against the laws, for one tool or output in one wire form.
 
-    ``read`` validates a canonical value, and returns what the program receives, in a form that ``==`` can compare. If
-    validation rejects the value, ``read`` returns ``None``.
+    ``read`` validates a canonical value, and returns what the program receives, in a form that
+    ``==`` can compare. If validation rejects the value, ``read`` returns ``None``.
     """
 
     canonical: JsonSchema
@@ -756,10 +785,13 @@ def _covers(loss: str, path: str) -> bool:
 
 
 def _paths(error: Any, schema: JsonSchema) -> Iterator[str]:
-    """Yield the paths of a validation error in the notation of loss paths, so ``_covers`` can compare both."""
-    # The path of a loss starts either at the root of the schema or at the definition that contains the place. The path
-    # of a jsonschema error omits the references on the way. Therefore this loop follows each reference: it yields the
-    # path inside the current definition, and restarts ``short`` with the name of the next definition.
+    """Yield the paths of a validation error in the notation of loss paths,
+    so ``_covers`` can compare both.
+    """
+    # The path of a loss starts either at the root of the schema or at the definition that contains
+    # the place. The path of a jsonschema error omits the references on the way. Therefore this loop
+    # follows each reference: it yields the path inside the current definition, and restarts
+    # ``short`` with the name of the next definition.
     full, short, node = "", "", schema
     steps = list(error.absolute_schema_path)
     while steps and isinstance(node, dict):

@@ -1,4 +1,6 @@
-"""Derives malformed arguments, as models often write them, from valid arguments, and checks how a tool handles them."""
+"""Derives malformed arguments, as models often write them, from valid arguments, and
+checks how a tool handles them.
+"""
 
 import json
 import re
@@ -27,10 +29,11 @@ _SHORT = (
 
 
 class Slip(NamedTuple):
-    """A malformed payload as a model might send it, the arguments that the model ``intended``, and the kind of mistake.
+    """A malformed payload as a model might send it, the arguments that the model
+    ``intended``, and the kind of mistake.
 
-    If a tool refuses the payload, the error must name one of ``paths`` (written as in ``Problem.path``). If the whole
-    payload is wrong, ``paths`` is empty.
+    If a tool refuses the payload, the error must name one of ``paths`` (written as in
+    ``Problem.path``). If the whole payload is wrong, ``paths`` is empty.
     """
 
     kind: SlipKind
@@ -40,7 +43,9 @@ class Slip(NamedTuple):
 
 
 class SilentlyWrongError(AssertionError):
-    """A tool silently misread a ``slip``, or refused the slip without naming the place of the mistake."""
+    """A tool silently misread a ``slip``, or refused the slip without
+    naming the place of the mistake.
+    """
 
     def __init__(self, tool: str, slip: Slip, said: str) -> None:
         self.slip = slip
@@ -52,10 +57,11 @@ class SilentlyWrongError(AssertionError):
 
 
 def slips(tool: Tool[..., Any], arguments: JsonObject) -> Iterator[Slip]:
-    """Yield malformed variants of valid arguments: a few of each kind at every place, and every truncation.
+    """Yield malformed variants of valid arguments: a few of each kind at
+    every place, and every truncation.
 
-    If the tool accepts a payload without coercion, the payload is not a slip: nothing shows that the model meant
-    another value.
+    If the tool accepts a payload without coercion, the payload is not a slip: nothing shows that
+    the model meant another value.
 
     Args:
         tool: The tool.
@@ -81,19 +87,21 @@ def _is_accepted(takes: Any, payload: Any) -> bool:
 def check_slip(
     tool: Tool[..., Any], slip: Slip, *, coerce: Mapping[str, bool] | bool | None = None
 ) -> tuple[Outcome, tuple[str, ...]]:
-    """Check that a tool coerces a slip to the intended arguments and records this, or refuses it and names the place.
+    """Check that a tool coerces a slip to the intended arguments and records this, or
+    refuses it and names the place.
 
     Args:
         tool: The tool.
         slip: The slip.
-        coerce: Coercion rules to switch on or off, as in a registry. The tool's own choices take precedence.
+        coerce: Coercion rules to switch on or off, as in a registry. The tool's own choices take
+            precedence.
 
     Returns:
         The outcome, and the rules that coerced the payload.
 
     Raises:
-        SilentlyWrongError: The tool coerces the slip to other arguments, or accepts it without recording a coercion.
-            Or the tool refuses the slip without naming the place.
+        SilentlyWrongError: The tool coerces the slip to other arguments, or accepts it without
+            recording a coercion. Or the tool refuses the slip without naming the place.
     """
     settings = ValidationSettings(tool.name, choose_rules(coerce, tool.coerce))
     expected_fields = _expected_fields(tool, slip.intended)
@@ -119,7 +127,9 @@ def check_slip(
 
 
 def _expected_fields(tool: Tool[..., Any], intended: JsonObject) -> Any:
-    """Return the fields that the function should receive, or ``None`` if the intended arguments are invalid."""
+    """Return the fields that the function should receive, or ``None`` if the
+    intended arguments are invalid.
+    """
     try:
         return _fields(
             record_of(tool).compile_validation(ValidationSettings(tool.name, frozenset()))(
@@ -137,10 +147,11 @@ def _fields(validated: Any) -> Any:
 
 
 def _names_the_place(error: CallError, slip: Slip) -> bool:
-    """Return whether a problem in the error names the place of the slip, a place inside it, or a place around it.
+    """Return whether a problem in the error names the place of the slip, a place
+    inside it, or a place around it.
 
-    For truncated text, the error code is enough. For malformed text, and for a slip without paths, any problem is
-    enough.
+    For truncated text, the error code is enough. For malformed text, and for a slip without paths,
+    any problem is enough.
     """
     if slip.kind == "truncated":
         return error.code == "truncated_arguments"
@@ -189,7 +200,9 @@ def _slips_at_place(arguments: JsonObject, location: Location, value: Any) -> It
 
 
 def _other_forms(value: Any) -> Iterator[tuple[SlipKind, Any]]:
-    """Yield wrong forms in which models often write a value, although the schema does not ask for them."""
+    """Yield wrong forms in which models often write a value, although
+    the schema does not ask for them.
+    """
     yield "wrapped", [value]
     yield "wrapped", {"value": value}
     if isinstance(value, (dict, list)):
@@ -322,6 +335,9 @@ def _remove_at(value: Any, location: Location) -> Any:
 
 
 def _dump_with_text(value: Any, location: Location, text: str) -> str:
-    """Return a value as JSON, with ``text`` in place of the part at ``location``. ``text`` may hold duplicate keys."""
+    """Return a value as JSON, with ``text`` in place of the part at ``location``.
+
+    ``text`` may hold duplicate keys.
+    """
     mark = "\x00here\x00"
     return json.dumps(_replace_at(value, location, mark)).replace(json.dumps(mark), text)

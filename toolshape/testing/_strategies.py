@@ -1,7 +1,8 @@
-"""Builds a Hypothesis strategy for JSON values that the validator of a pydantic core schema may accept.
+"""Builds a Hypothesis strategy for JSON values that the validator of a
+pydantic core schema may accept.
 
-The values use every name of a field (its own name and its aliases), and may omit tags that have a default. They also
-set fields with ``init=False``. Needs the extra ``testing``.
+The values use every name of a field (its own name and its aliases), and may omit tags that have a
+default. They also set fields with ``init=False``. Needs the extra ``testing``.
 """
 
 import functools
@@ -48,7 +49,10 @@ _SAMPLES: Mapping[str, st.SearchStrategy[Any]] = {
 
 
 def values_for(core: Node) -> st.SearchStrategy[Any]:
-    """Return a strategy for values that the validator of this core schema may accept. It rejects some of them."""
+    """Return a strategy for values that the validator of this core schema may accept.
+
+    It rejects some of them.
+    """
     return _Drawn(definitions_of(core)).of(core, 0)
 
 
@@ -126,7 +130,9 @@ class _Drawn:
         return st.tuples(*strategies).map(_merge)
 
     def field(self, name: str, field: Node, depth: int) -> st.SearchStrategy[Any]:
-        """Return a strategy for objects with only this field, under one of its names, or ``{}`` if it is optional."""
+        """Return a strategy for objects with only this field, under one of its
+        names, or ``{}`` if it is optional.
+        """
         inner = self.of(field["schema"], depth + 1)
         alias = field.get("validation_alias", name)
         has_paths = isinstance(alias, list) and isinstance(alias[0], list)

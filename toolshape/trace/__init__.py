@@ -1,7 +1,8 @@
 """Records responses and the outcomes of their calls, shows them stage by stage, and replays them.
 
-In: responses as they are dispatched, or a trace file. Out: lines of a trace, and what present tools make of them.
-What a line may hold is decided in ``_privacy.py``; nothing is written that it has not seen.
+In: responses as they are dispatched, or a trace file. Out: lines of a trace, and what present tools
+make of them. What a line may hold is decided in ``_privacy.py``; nothing is written that it has not
+seen.
 """
 
 from toolshape._bound.bound import ObservedResponse, Observer

@@ -29,10 +29,11 @@ _REGRESSIONS = frozenset(
 class Change:
     """A difference between a recorded call and its replay.
 
-    ``line`` counts the lines of the trace from 1. ``call`` counts the calls of the response from 0, and is -1 for the
-    response as a whole. ``paths`` are the places in the arguments that differ. ``before`` is the recorded side, and
-    ``after`` is the replayed side. Depending on ``kind``, they hold the arguments that the function receives, the
-    errors, the coercion rules, the tools, or the numbers of calls. ``stages`` holds the stages of the replayed call.
+    ``line`` counts the lines of the trace from 1. ``call`` counts the calls of the response from 0,
+    and is -1 for the response as a whole. ``paths`` are the places in the arguments that differ.
+    ``before`` is the recorded side, and ``after`` is the replayed side. Depending on ``kind``, they
+    hold the arguments that the function receives, the errors, the coercion rules, the tools, or the
+    numbers of calls. ``stages`` holds the stages of the replayed call.
     """
 
     kind: ChangeKind
@@ -75,7 +76,9 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Compared:
-    """The comparison of one recorded response: its changes, the number of calls, and how many were not compared."""
+    """The comparison of one recorded response: its changes, the number of calls,
+    and how many were not compared.
+    """
 
     changes: tuple[Change, ...]
     calls: int
@@ -123,7 +126,10 @@ def compare_response(recorded: RecordedResponse, tools: Registry) -> Compared:
 
 
 def _sentence(change: Change) -> str:
-    """Describe what changed and why. The reason for an error is never shortened, because the reader looks for it."""
+    """Describe what changed and why.
+
+    The reason for an error is never shortened, because the reader looks for it.
+    """
     before, after = change.before, change.after
     match change.kind:
         case "now_unreadable":
@@ -217,7 +223,9 @@ def _make_change(
 def _compare_call(
     recorded: RecordedResponse, at: int, now: Stages, own: Hidden | None
 ) -> Sequence[Change] | None:
-    """Return the changes of a call, or ``None`` if the trace does not hold enough of the call to compare."""
+    """Return the changes of a call, or ``None`` if the trace does not hold
+    enough of the call to compare.
+    """
     if now.result.get("edited") or _is_unknown(now, own):
         return None
     tool = now.result["tool"] or now.result["wire_name"]
@@ -241,8 +249,8 @@ def _compare_call(
 def _is_unknown(now: Stages, own: Hidden | None) -> bool:
     """Return whether the trace holds too little of the arguments to tell what changed.
 
-    The recorder replaced hidden values with stand-ins, which may be invalid. So if every problem in the replay is at a
-    hidden or unknown place, the stand-ins may be the cause.
+    The recorder replaced hidden values with stand-ins, which may be invalid. So if every problem in
+    the replay is at a hidden or unknown place, the stand-ins may be the cause.
     """
     if now.is_whole:
         return False
@@ -305,7 +313,9 @@ def _difference(then: JsonObject, now: Stages, own: Hidden | None) -> _Differing
 def _coercions(
     then: JsonObject, now: Stages, own: Hidden | None
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return the places and rules of the recorded and the replayed coercions, as far as they can be compared."""
+    """Return the places and rules of the recorded and the replayed coercions,
+    as far as they can be compared.
+    """
     rules = [
         (path if own is None else known_path(path, own), rule) for path, rule, *_ in now.coerced
     ]
@@ -325,7 +335,10 @@ def _coercions(
 
 
 def _describe_refusal(now: Stages) -> str:
-    """Describe why the replay rejects the call. If a validator crashed, leave out the reference to the log."""
+    """Describe why the replay rejects the call.
+
+    If a validator crashed, leave out the reference to the log.
+    """
     assert now.refused is not None  # noqa: S101 - only called for rejected calls
     if now.refused.reference:
         return now.refused.code
@@ -364,5 +377,8 @@ def _find_differences(then: Any, now: Any, path: str = "") -> Iterator[str]:
 
 
 def _is_list(now: Any) -> bool:
-    """Return whether a value is a list in which the order matters. Items of a set have no positions to compare."""
+    """Return whether a value is a list in which the order matters.
+
+    Items of a set have no positions to compare.
+    """
     return isinstance(now, list) and not isinstance(now, WrittenSet)

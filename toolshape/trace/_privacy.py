@@ -15,11 +15,16 @@ from toolshape._tools.tool import Tool, record_of
 
 Place: TypeAlias = tuple[str | int, ...]
 Pattern: TypeAlias = tuple[str, tuple[str, ...]]
-"""The name of a tool (or ``*``), and the fields on the path to a place in its arguments. List items add no field."""
+"""The name of a tool (or ``*``), and the fields on the path to a place in its arguments.
+
+List items add no field.
+"""
 
 
 def split_patterns(given: Iterable[str]) -> tuple[Pattern, ...]:
-    """Parse redacted places, each written as ``tool.field.field``. ``*`` means any tool or any field.
+    """Parse redacted places, each written as ``tool.field.field``.
+
+    ``*`` means any tool or any field.
 
     Raises:
         UsageError: A place does not have this form.
@@ -39,7 +44,8 @@ def split_patterns(given: Iterable[str]) -> tuple[Pattern, ...]:
 class Hidden:
     """The places in one tool's arguments that must not be recorded.
 
-    ``fields`` holds the redacted places. ``secrets`` finds the places that the schema marks as secret.
+    ``fields`` holds the redacted places. ``secrets`` finds the places that the schema marks as
+    secret.
     """
 
     secrets: Secrets
@@ -51,7 +57,9 @@ class Hidden:
         return self.secrets.are_there or bool(self.fields)
 
     def hides(self, place: Place) -> bool:
-        """Return whether a scalar at a place is hidden: marked as secret, redacted, or not expected by the schema."""
+        """Return whether a scalar at a place is hidden: marked as secret, redacted,
+        or not expected by the schema.
+        """
         if not self.is_needed:
             return False
         nodes = nodes_at(self.secrets.schema, place)
@@ -119,7 +127,9 @@ def hidden_in(of: str, secrets: Secrets, patterns: Iterable[Pattern]) -> Hidden:
 
 
 def _missing(schema: JsonSchema, fields: Sequence[str]) -> str:
-    """Return the first field of a path that the schema does not have, or ``""`` if the schema has all fields."""
+    """Return the first field of a path that the schema does not have, or
+    ``""`` if the schema has all fields.
+    """
     places: list[Place] = [()]
     for name in fields:
         places = [(*place, 0) if _is_list(schema, place) else place for place in places]
@@ -144,7 +154,8 @@ def _is_list(schema: JsonSchema, place: Place) -> bool:
 def replace_hidden(arguments: JsonObject, hidden: Hidden) -> JsonObject:
     """Replace each hidden value in canonical arguments with a stand-in of the same type and length.
 
-    A key that the schema does not know may be a misplaced secret, so a numbered placeholder replaces it.
+    A key that the schema does not know may be a misplaced secret, so a numbered placeholder
+    replaces it.
     """
     numbers = iter(range(1, 1_000_000))
 
@@ -187,7 +198,9 @@ def _stand_in(value: Any) -> Any:
 
 
 def mask_arguments(arguments: Any, hidden: Hidden, place: Place = ()) -> Any:
-    """Replace each hidden value with ``MASKED`` in the arguments that a function received (as JSON)."""
+    """Replace each hidden value with ``MASKED`` in the arguments that
+    a function received (as JSON).
+    """
     if not hidden.is_needed:
         return arguments
     if isinstance(arguments, (dict, list)) and hidden.covers(place):
@@ -212,7 +225,8 @@ def mask_arguments(arguments: Any, hidden: Hidden, place: Place = ()) -> Any:
 def known_path(path: str, hidden: Hidden) -> str:
     """Return the path of a problem if the schema knows all names in the path, else ``""``.
 
-    An unknown name may be any text that the model wrote, even a secret. Names inside a hidden object are hidden too.
+    An unknown name may be any text that the model wrote, even a secret. Names inside a hidden
+    object are hidden too.
     """
     if not hidden.is_needed:
         return path
@@ -225,7 +239,10 @@ def known_path(path: str, hidden: Hidden) -> str:
 
 
 def digest_of(given: Any) -> JsonObject:
-    """Return the length in bytes and the hash of a string or bytes. Any other value is first converted to JSON."""
+    """Return the length in bytes and the hash of a string or bytes.
+
+    Any other value is first converted to JSON.
+    """
     if isinstance(given, str):
         data = given.encode(errors="surrogatepass")
     elif isinstance(given, (bytes, bytearray)):

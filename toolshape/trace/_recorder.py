@@ -17,10 +17,13 @@ from toolshape.trace._privacy import Pattern, split_patterns
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recorder:
-    """Appends responses to ``path``. Pass it to ``Registry.observe``, or to ``evaluate`` as ``record=``.
+    """Appends responses to ``path``.
 
-    Each line is written immediately, under a file lock. So threads and processes may share a file, and a process that
-    dies loses at most the line that it is writing. On Windows there is no lock: give each process its own file.
+    Pass it to ``Registry.observe``, or to ``evaluate`` as ``record=``.
+
+    Each line is written immediately, under a file lock. So threads and processes may share a file,
+    and a process that dies loses at most the line that it is writing. On Windows there is no lock:
+    give each process its own file.
     """
 
     path: Path
@@ -46,22 +49,25 @@ def record_to(
     keep: Literal["failed", "all"] = "failed",
     redact: Iterable[str] = (),
 ) -> Recorder:
-    """Record responses and the outcomes of their calls: ``tools.observe(record_to("calls.jsonl"))``.
+    """Record responses and the outcomes of their calls:
+    ``tools.observe(record_to("calls.jsonl"))``.
 
-    Each response becomes one line of JSON: the body, provider, model, request id, strictness, and the fingerprint of
-    the tools. The folder ``<path>.tools`` holds each set of tool definitions once. For each call, the line holds the
-    arguments that the function received, the coercions, the error, and how long it took. Injected values are never recorded.
+    Each response becomes one line of JSON: the body, provider, model, request id, strictness, and
+    the fingerprint of the tools. The folder ``<path>.tools`` holds each set of tool definitions
+    once. For each call, the line holds the arguments that the function received, the coercions, the
+    error, and how long it took. Injected values are never recorded.
 
-    Values that a schema marks as secret are left out. If any tool has secret values, the line holds the calls instead
-    of the body: a model may repeat a secret in the text around a call. If the arguments of a tool with secret values
-    cannot be read, only their length and hash are recorded.
+    Values that a schema marks as secret are left out. If any tool has secret values, the line holds
+    the calls instead of the body: a model may repeat a secret in the text around a call. If the
+    arguments of a tool with secret values cannot be read, only their length and hash are recorded.
 
     Args:
         path: The file. If the file does not exist, it is created, and only its owner can read it.
-        keep: ``"failed"`` keeps unreadable responses, and responses with a call that was rejected or failed. In an
-            evaluation, it also keeps the responses whose verdict is not right. ``"all"`` keeps every response.
-        redact: Further places to leave out, for example ``"pay.card.number"``, or ``"*.email"`` for every tool with
-            this field. Omit list indexes: a path holds only the names of fields.
+        keep: ``"failed"`` keeps unreadable responses, and responses with a call that was rejected
+            or failed. In an evaluation, it also keeps the responses whose verdict is not right.
+            ``"all"`` keeps every response.
+        redact: Further places to leave out, for example ``"pay.card.number"``, or ``"*.email"`` for
+            every tool with this field. Omit list indexes: a path holds only the names of fields.
 
     Raises:
         UsageError: ``keep`` or a place in ``redact`` is invalid.
@@ -80,7 +86,10 @@ def definitions_path(path: Path, fingerprint: str) -> Path:
 
 
 def _write_definitions(path: Path, bound: Bound) -> None:
-    """Write the tool definitions once, in the provider's form. Renaming a temporary file makes the write atomic."""
+    """Write the tool definitions once, in the provider's form.
+
+    Renaming a temporary file makes the write atomic.
+    """
     definitions_file = definitions_path(path, bound.fingerprint)
     if definitions_file.exists():
         return
@@ -104,7 +113,8 @@ def _write_definitions(path: Path, bound: Bound) -> None:
 def _append(path: Path, line: bytes) -> None:
     """Append a line under a file lock.
 
-    If a process died while writing, the file ends in an incomplete line. In that case, write a line break first.
+    If a process died while writing, the file ends in an incomplete line. In that case, write a line
+    break first.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)

@@ -1,4 +1,6 @@
-"""Cuts a file into spans of lines, and processes them with an executor of ``concurrent.futures``, in order."""
+"""Cuts a file into spans of lines, and processes them with an executor of
+``concurrent.futures``, in order.
+"""
 
 import contextlib
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -9,7 +11,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from toolshape._records.errors import UsageError
 
 Executors: TypeAlias = Executor | Callable[[], Executor]
-"""An executor, or a callable that makes one, such as ``ProcessPoolExecutor`` or a Dask client's ``get_executor``.
+"""An executor, or a callable that makes one, such as ``ProcessPoolExecutor`` or a
+Dask client's ``get_executor``.
 
 If an executor breaks, ``process_spans`` can try again only with a callable.
 """
@@ -42,13 +45,13 @@ def spans_of(path: str, length: int, size: int) -> list[Span]:
 def lines_in(span: Span) -> Iterator[bytes]:
     """Yield the lines that begin in a span.
 
-    The search for the first line stops at the end of the span. So even a line longer than many spans is read only once:
-    by the span where it begins.
+    The search for the first line stops at the end of the span. So even a line longer than many
+    spans is read only once: by the span where it begins.
     """
     with Path(span.path).open("rb") as file:
         if span.begin:
-            # Skip the rest of a line that began earlier. The read starts one byte early: if a line begins exactly at
-            # ``begin``, the read then skips only the line break before that line.
+            # Skip the rest of a line that began earlier. The read starts one byte early: if a line
+            # begins exactly at ``begin``, the read then skips only the line break before that line.
             file.seek(span.begin - 1)
             file.readline(span.end - span.begin + 1)
         while file.tell() < span.end and (line := file.readline()):
@@ -63,8 +66,8 @@ def process_spans(
     Args:
         work: The function for a span. It must be picklable and must not raise.
         spans: The spans.
-        executor: The executor. If it is ``None``, the current thread does the work. If an executor from a callable
-            breaks, the callable is called again, and the lost spans are sent again.
+        executor: The executor. If it is ``None``, the current thread does the work. If an executor
+            from a callable breaks, the callable is called again, and the lost spans are sent again.
 
     Raises:
         UsageError: The executor broke, or several executors from the callable broke in a row.
@@ -113,7 +116,8 @@ def _yield_in_order(
 ) -> Iterator[R]:
     """Yield the results of the spans in order. Several spans are in progress at once.
 
-    Results are yielded strictly in order, so the caller knows after a break which spans to send again.
+    Results are yielded strictly in order, so the caller knows after a break which spans to send
+    again.
 
     Raises:
         _LostError: The executor broke. The results before the break were yielded.
@@ -145,7 +149,8 @@ def _catch_loss() -> Generator[None]:
     except (BrokenExecutor, CancelledError, OSError, RuntimeError) as error:
         raise _LostError from error
     except Exception as error:
-        # The work does not raise, so this error comes from the executor itself, for example Dask's KilledWorker.
+        # The work does not raise, so this error comes from the executor itself, for example Dask's
+        # KilledWorker.
         if type(error).__module__.partition(".")[0] in ("distributed", "tornado"):
             raise _LostError from error
         raise

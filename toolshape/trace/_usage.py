@@ -15,7 +15,8 @@ def recorded_usage(path: str | os.PathLike[str]) -> tuple[int, Usage | None]:
     """Return how many responses a trace holds, and the tokens of all of them.
 
     Args:
-        path: A trace that ``record_to`` wrote with ``keep="all"``. Other traces do not hold the counts.
+        path: A trace that ``record_to`` wrote with ``keep="all"``. Other traces do not hold the
+            counts.
 
     Raises:
         UsageError: There is no such file, or a line of it is no line of a trace.

@@ -1,4 +1,6 @@
-"""Judges how an OpenAI-compatible server handles calls: choices, ids, streams, strictness, finish reasons, usage."""
+"""Judges how an OpenAI-compatible server handles calls: choices, ids, streams,
+strictness, finish reasons, usage.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -26,7 +28,9 @@ class NoAnswerError(Exception):
 
 
 class Behaviour(NamedTuple):
-    """One behaviour that a server should have, the outcome of the check, and what the check observed."""
+    """One behaviour that a server should have, the outcome of the
+    check, and what the check observed.
+    """
 
     name: str
     outcome: Outcome
@@ -66,7 +70,9 @@ _TALK = "Say hello."
 
 
 class _Endpoint(NamedTuple):
-    """One server and one model, with the tools to send in a request, in lenient form and in strict form."""
+    """One server and one model, with the tools to send in a request, in
+    lenient form and in strict form.
+    """
 
     model: str
     ask: Ask
@@ -103,7 +109,10 @@ def _request_response(
 
 
 _Check: TypeAlias = Callable[[_Endpoint], tuple[bool, str]]
-"""Returns whether a server behaves as it should, and what it did. Raises ``NoAnswerError`` if it does not answer."""
+"""Returns whether a server behaves as it should, and what it did.
+
+Raises ``NoAnswerError`` if it does not answer.
+"""
 
 
 def _calls(seen: _Seen) -> list[str]:
@@ -217,7 +226,9 @@ CHECKS: dict[str, _Check] = {
 
 
 def behaviours(model: str, ask: Ask) -> Iterator[Behaviour]:
-    """Check each behaviour of a server, and yield the outcome, which is ``unknown`` if the server does not answer."""
+    """Check each behaviour of a server, and yield the outcome, which is ``unknown``
+    if the server does not answer.
+    """
     registry = Registry(_tools())
     server = _Endpoint(
         model,

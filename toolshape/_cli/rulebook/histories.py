@@ -1,4 +1,6 @@
-"""Builds conversations that some providers refuse: each is an accepted conversation with one change."""
+"""Builds conversations that some providers refuse: each is an
+accepted conversation with one change.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -28,7 +30,9 @@ STEPS: tuple[Message, ...] = (
 )
 """A turn of two steps, each with a call and its result."""
 ACCEPTED = (USER, CALLED, ANSWERED, SAID, USER)
-"""A conversation that every provider accepts: a question, a call, its result, an answer, and a question."""
+"""A conversation that every provider accepts: a question, a call, its
+result, an answer, and a question.
+"""
 _PIXEL = bytes.fromhex("89504e470d0a1a0a0000000d4948445200000001000000010806000000")
 
 

@@ -19,7 +19,9 @@ _FORMATS = (
 
 
 class Kept(NamedTuple):
-    """What a server does with a keyword; ``kept`` is ``None`` if no answer came to its end, or nobody here can judge it."""
+    """What a server does with a keyword; ``kept`` is ``None`` if no answer came to its
+    end, or nobody here can judge it.
+    """
 
     keyword: str
     accepted: bool

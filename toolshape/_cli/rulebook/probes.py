@@ -1,4 +1,6 @@
-"""Finds, for each cited rule of a provider, a request that the rule refuses, and a twin that no rule refuses."""
+"""Finds, for each cited rule of a provider, a request that the rule refuses,
+and a twin that no rule refuses.
+"""
 
 import contextlib
 import json
@@ -32,9 +34,12 @@ class Rule(NamedTuple):
 
 
 class Probe(NamedTuple):
-    """A request that a rule refuses, and a twin that no rule refuses. Both are bodies without the model's name.
+    """A request that a rule refuses, and a twin that no rule refuses.
 
-    ``others`` are the other rules that refuse the request: the provider may refuse it because of one of them.
+    Both are bodies without the model's name.
+
+    ``others`` are the other rules that refuse the request: the provider may refuse it because of
+    one of them.
     """
 
     rule: Rule
@@ -44,7 +49,10 @@ class Probe(NamedTuple):
 
 
 class Unprobed(NamedTuple):
-    """A rule that has no probe, and the reason. If a probe exists for another model, ``model`` is that model."""
+    """A rule that has no probe, and the reason.
+
+    If a probe exists for another model, ``model`` is that model.
+    """
 
     rule: Rule
     why: str
@@ -69,7 +77,9 @@ _NO_CANDIDATE = "toolshape has no request that breaks this rule"
 _OF_OTHER_MODELS = "the rule holds for other models"
 _KNOWN_TO_SERVER = "only the provider can recognise the data that its server made"
 _OF_THE_SERVER = ("item_without_reasoning", "signed_prefix")
-"""Rules about data that a provider's server made, such as signatures: no request from toolshape can break them."""
+"""Rules about data that a provider's server made, such as signatures: no request
+from toolshape can break them.
+"""
 
 
 def rule_book(provider: Provider, model: str | None = None) -> RuleBook:
@@ -110,7 +120,8 @@ def _probes(provider: Provider, model: str | None) -> dict[Rule, Probe]:
     rules_by_key = {
         (rule.name, rule.evidence, rule.kind == "output"): rule for rule in rules_of(provider)
     }
-    # A check of whole requests may report a fault under another name, so this name becomes a rule as well.
+    # A check of whole requests may report a fault under another name, so this name becomes a rule
+    # as well.
     for _, broken_rules in breaking_candidates:
         for name, evidence, is_of_output in broken_rules:
             rules_by_key.setdefault((name, evidence, is_of_output), Rule("request", name, evidence))
@@ -130,7 +141,10 @@ def _probes(provider: Provider, model: str | None) -> dict[Rule, Probe]:
 
 
 def _rules_without_probe(provider: Provider, probes: Iterable[Rule]) -> list[Rule]:
-    """Return the rules without a probe. A rule for whole requests has a probe if any such probe cites its evidence."""
+    """Return the rules without a probe.
+
+    A rule for whole requests has a probe if any such probe cites its evidence.
+    """
     probed_evidence = {rule.evidence for rule in probes if rule.kind == "request"}
     return [
         rule
@@ -158,7 +172,9 @@ def _make_unprobed(
 
 
 def rules_of(provider: Provider) -> Iterator[Rule]:
-    """Yield the cited rules by which a provider's server refuses requests, except the rules that it ignores."""
+    """Yield the cited rules by which a provider's server refuses requests,
+    except the rules that it ignores.
+    """
     yield from _schema_rules("schema", provider.schema.refuses)
     if provider.schema.strict is not None:
         yield from _schema_rules("strict", provider.schema.refuses_strict)
@@ -208,7 +224,9 @@ def _schema_rules(kind: Kind, rules: Iterable[Cited]) -> Iterator[Rule]:
 def _broken_rules(
     provider: Provider, body: JsonObject, model: str | None
 ) -> frozenset[tuple[str, str, bool]]:
-    """Return the name and evidence of each rule that refuses a body, and whether the rule is about the answer."""
+    """Return the name and evidence of each rule that refuses a body, and
+    whether the rule is about the answer.
+    """
     request_faults: Iterable[RequestFault] = faults(
         provider, _read_body(provider, body, model), model, strict=False
     )
@@ -350,7 +368,10 @@ def _answer_candidates(provider: Provider) -> Iterator[_Candidate]:
 
 
 def _limit_candidates(provider: Provider, usual: JsonSchema) -> Iterator[_Candidate]:
-    """Yield requests that exceed a limit by one tool or one character. These requests cost the most."""
+    """Yield requests that exceed a limit by one tool or one character.
+
+    These requests cost the most.
+    """
     request, budget = provider.request, provider.schema.budget
     if request.longest_description is not None:
         longest_description = request.longest_description.most
@@ -378,7 +399,9 @@ def _tool_count_candidate(
 def tool_spec(
     schema: JsonSchema = ACCEPTED, *, name: str = "probe", text: str = "A probe."
 ) -> Spec:
-    """Return a tool whose schema is sent unchanged, without the rewrites that make a schema acceptable."""
+    """Return a tool whose schema is sent unchanged, without the rewrites
+    that make a schema acceptable.
+    """
     return Spec(name=name, title=None, description=text, parameters=schema, output=None)
 
 

@@ -9,7 +9,10 @@ TEXT: JsonSchema = {"type": "string"}
 
 
 def with_field(field: Any, **more: Any) -> JsonSchema:
-    """Return the schema of an object with one field, ``a``. A dialect that accepts the field accepts this schema."""
+    """Return the schema of an object with one field, ``a``.
+
+    A dialect that accepts the field accepts this schema.
+    """
     schema = {
         "type": "object",
         "properties": {"a": field},
@@ -88,7 +91,9 @@ def _schemas_with_names(names: list[str]) -> Iterator[JsonSchema]:
 
 
 def _large_schemas() -> Iterator[JsonSchema]:
-    """Yield schemas that exceed a limit, the smallest first, because servers read and bill the whole schema."""
+    """Yield schemas that exceed a limit, the smallest first, because servers
+    read and bill the whole schema.
+    """
     for levels in (6, 11):
         deep: JsonSchema = ACCEPTED
         for _ in range(levels):

@@ -1,4 +1,6 @@
-"""Sends each probe and its twin to a provider, and decides whether the rule is confirmed, refuted, or unknown."""
+"""Sends each probe and its twin to a provider, and decides whether the rule is
+confirmed, refuted, or unknown.
+"""
 
 import json
 import os
@@ -26,7 +28,10 @@ _SECONDS = 60.0
 
 
 class Reply(NamedTuple):
-    """The reply to one request: its status and its words. ``status`` is ``None`` if the API did not reply."""
+    """The reply to one request: its status and its words.
+
+    ``status`` is ``None`` if the API did not reply.
+    """
 
     status: int | None
     words: str
@@ -36,7 +41,9 @@ Send: TypeAlias = Callable[[JsonObject], Reply]
 
 
 class Finding(NamedTuple):
-    """Whether a rule holds for a provider and a model, the words of the deciding reply, and the time of the test."""
+    """Whether a rule holds for a provider and a model, the words of the deciding
+    reply, and the time of the test.
+    """
 
     provider: str
     model: str
@@ -84,14 +91,17 @@ def key_of(address: Address, environment: Mapping[str, str] | None = None) -> st
 def sender(
     address: Address, model: str, key: str, client: Any, model_key: str, seconds: float = _SECONDS
 ) -> Send:
-    """Return a function that sends a body to an API. If the request fails, it returns a reply instead of raising.
+    """Return a function that sends a body to an API.
+
+    If the request fails, it returns a reply instead of raising.
 
     Args:
         address: The address of the API.
         model: The model.
         key: The key, which is removed from the replies.
         client: An ``httpx`` client.
-        model_key: The field of the body that holds the model's name, if the address does not contain this name.
+        model_key: The field of the body that holds the model's name, if the address does not
+            contain this name.
         seconds: The timeout of a request, in seconds.
     """
     url = address.url.format(model=quote(model, safe=""))
@@ -114,7 +124,10 @@ def sender(
 
 
 def _reply(status: int, text: str, key: str) -> Reply:
-    """Return a reply without the key. A page that is not JSON does not count as a reply from the API."""
+    """Return a reply without the key.
+
+    A page that is not JSON does not count as a reply from the API.
+    """
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
@@ -171,11 +184,12 @@ def cost_of(probes: Iterable[Probe]) -> Cost:
 def findings(
     provider: Provider, model: str, probes: Iterable[Probe], send: Send
 ) -> Iterator[Finding]:
-    """Send each twin and, if the provider accepts the twin, its probe; yield a finding for each rule.
+    """Send each twin and, if the provider accepts the twin, its probe;
+    yield a finding for each rule.
 
-    A rule is confirmed if the provider refuses the probe and accepts the twin. It is refuted if the provider accepts
-    the probe or refuses the twin. It is unknown if a reply decides nothing: the reply has another status or is a page,
-    or the connection was lost.
+    A rule is confirmed if the provider refuses the probe and accepts the twin. It is refuted if the
+    provider accepts the probe or refuses the twin. It is unknown if a reply decides nothing: the
+    reply has another status or is a page, or the connection was lost.
     """
     twins: dict[str, Reply] = {}
     for probe in probes:
@@ -259,7 +273,10 @@ def undecided_probes(
 
 
 def drift(old: Iterable[Finding], new: Iterable[Finding]) -> list[tuple[Finding, Finding]]:
-    """Return the old and the new finding for each rule whose outcome changed. Unknown outcomes do not count."""
+    """Return the old and the new finding for each rule whose outcome changed.
+
+    Unknown outcomes do not count.
+    """
     earlier_by_rule = {(finding.provider, finding.model, finding.rule): finding for finding in old}
     pairs = [
         (earlier_by_rule.get((current.provider, current.model, current.rule)), current)

@@ -64,8 +64,8 @@ ANTHROPIC = Provider(
         ),
         refuses_strict=(
             *DIALECT,
-            # The documentation allows 24 optional properties and 16 unions in a request, but the server refused a
-            # schema with that many because it was too complex.
+            # The documentation allows 24 optional properties and 16 unions in a request, but the
+            # server refused a schema with that many because it was too complex.
             *cited("recorded 400s, 2026", limits.at_most(optional=23, unions=15)),
         ),
         budget=Budget(

@@ -1,4 +1,6 @@
-"""Reads and writes the messages of Anthropic's API, with the types of anthropic 2.12.0 (read on 2026-11-22)."""
+"""Reads and writes the messages of Anthropic's API, with the types of
+anthropic 2.12.0 (read on 2026-11-22).
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -115,7 +117,9 @@ def _document_text(block: JsonObject, kind: str) -> str:
 
 
 def _read_media(block: JsonObject) -> Image | File | None:
-    """Return the image or the document in a block; ``None`` if other providers cannot read its source."""
+    """Return the image or the document in a block; ``None`` if other
+    providers cannot read its source.
+    """
     source = block.get("source")
     if block.get("type") not in ("image", "document") or not isinstance(source, dict):
         return None
@@ -243,7 +247,8 @@ def with_id(raw: JsonObject, call_id: str | None) -> JsonObject:
 def _own_call(part: ProviderPart) -> tuple[str | None, str | None]:
     """Return the id of a server tool's call, and of the call that its result answers.
 
-    The blocks of the MCP connector are none of these: nobody has reported that one alone is refused.
+    The blocks of the MCP connector are none of these: nobody has reported that one alone is
+    refused.
     """
     is_call = part.kind == "server_tool_use"
     call_id = member(part.raw, "id" if is_call else "tool_use_id")
@@ -352,7 +357,10 @@ def read_call(block: Any) -> WireCall:
 
 
 def with_object_arguments(block: JsonObject) -> JsonObject:
-    """Return a block that a request accepts. Arguments that were cut off are text, so wrap this text in an object."""
+    """Return a block that a request accepts.
+
+    Arguments that were cut off are text, so wrap this text in an object.
+    """
     text = block.get("input")
     if isinstance(text, str):
         return {**block, "input": {"INVALID_JSON": text}}
@@ -371,7 +379,8 @@ def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
     """Write one user message with all results, in the order of the calls.
 
-    The message must directly follow the assistant's message. The server answers any other form with a 400.
+    The message must directly follow the assistant's message. The server answers any other form with
+    a 400.
     """
     content: list[JsonObject] = []
     for result in results:

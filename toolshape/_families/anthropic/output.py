@@ -1,8 +1,8 @@
 """Writes ``output_config.format`` for Anthropic's Messages API.
 
-The types come from anthropic 2.13.0, read on 2026-11-25. The schema dialect is the same as for strict tools, and the
-server constrains every answer (structured outputs documentation, 2026-09-26). If a request has the older field
-``output_format`` without its beta header, the server refuses it.
+The types come from anthropic 2.13.0, read on 2026-11-25. The schema dialect is the same as for
+strict tools, and the server constrains every answer (structured outputs documentation, 2026-09-26).
+If a request has the older field ``output_format`` without its beta header, the server refuses it.
 """
 
 from toolshape._families.wire.content import answer_text
@@ -12,7 +12,10 @@ from toolshape._records.calls import JsonObject
 
 
 def keywords(output: OutputSchema) -> JsonObject:
-    """Write the schema. The format has no field for a name, a description or a strict flag (JSONOutputFormatParam)."""
+    """Write the schema.
+
+    The format has no field for a name, a description or a strict flag (JSONOutputFormatParam).
+    """
     return {"output_config": {"format": {"type": "json_schema", "schema": output.schema}}}
 
 

@@ -1,4 +1,6 @@
-"""Requests that the Messages API refuses because of one rule, each with a twin that the API accepts."""
+"""Requests that the Messages API refuses because of one rule, each
+with a twin that the API accepts.
+"""
 
 from typing import Any
 

@@ -1,6 +1,7 @@
 """Reads responses of Anthropic's Messages API, and assembles its streams.
 
-The types come from anthropic 2.10.0, read on 2026-11-20. The server's messages are from the cited issues.
+The types come from anthropic 2.10.0, read on 2026-11-20. The server's messages are from the cited
+issues.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,7 +31,9 @@ from toolshape._schema.values import append_text, as_json
 
 
 def as_message(body: Any) -> Any:
-    """Return a response, a message from a history or a call block as a message; ``None`` for any other body."""
+    """Return a response, a message from a history or a call block as a
+    message; ``None`` for any other body.
+    """
     content = member(body, "content")
     if isinstance(content, list):
         is_history = member(body, "role") == "assistant" and any(
@@ -52,7 +55,10 @@ _PLAIN_BLOCKS = frozenset({"text", "thinking", "redacted_thinking"})
 
 
 def read(body: Any) -> Read | None:
-    """Read the calls. A message of JSON in which every block is known is returned as it came; see ``_read_any``."""
+    """Read the calls.
+
+    A message of JSON in which every block is known is returned as it came; see ``_read_any``.
+    """
     if type(body) is dict:
         try:
             calls: list[tuple[str, str, Any, Any]] = []
@@ -98,15 +104,18 @@ def _read_any(body: Any) -> Reading | None:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event. The input of a call is the text received so far, until the stop event for its block arrives."""
+    """Merge an event.
+
+    The input of a call is the text received so far, until the stop event for its block arrives.
+    """
     kind = event.get("type")
     if kind == "message_start":
         body.update({**event["message"], "content": list(event["message"].get("content") or ())})
         body.update(
             {"x-blocks": {}, "x-calls": {}}
         )  # some streams hold several responses: the last response counts
-    # "x-blocks" maps the index in an event to a position in the content. "x-calls" maps a position in the content to a
-    # position among the calls.
+    # "x-blocks" maps the index in an event to a position in the content. "x-calls" maps a position
+    # in the content to a position among the calls.
     content = body.setdefault("content", [])
     body.setdefault("type", "message")
     content_positions: dict[Any, int] = body.setdefault("x-blocks", {})
@@ -125,7 +134,8 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
         if at in call_positions:
             return hold_unless_complete(body, call_positions[at], read_call(content[at]), text)
     elif kind == "message_delta":
-        # Counts are of the whole response so far, so the last ones count; ``None`` means that nothing is said.
+        # Counts are of the whole response so far, so the last ones count; ``None`` means that
+        # nothing is said.
         counts = {
             key: value for key, value in (event.get("usage") or {}).items() if value is not None
         }
@@ -199,7 +209,8 @@ def ending(body: JsonObject) -> Ending:
     """Find an error, a turn that the server has only interrupted, and calls of an unknown kind.
 
     ``pause_turn`` and ``compaction`` (beta) ask for the same messages again, with this one at their
-    end (anthropic 2.14.0, ``types/stop_reason.py`` and ``types/beta/beta_stop_reason.py``, 2026-11-27).
+    end (anthropic 2.14.0, ``types/stop_reason.py`` and ``types/beta/beta_stop_reason.py``,
+    2026-11-27).
     """
     reason = body.get("stop_reason")
     warnings: list[ResponseWarning] = []
@@ -225,7 +236,8 @@ def ending(body: JsonObject) -> Ending:
 
 
 def usage(body: Any) -> Usage | None:
-    """Read Anthropic's usage: ``input_tokens`` leaves out what was read from the cache or written to it.
+    """Read Anthropic's usage: ``input_tokens`` leaves out what was read
+    from the cache or written to it.
 
     Source: the SDK's ``types/usage.py`` and the page on prompt caching, 2026-11-23.
     """

@@ -1,6 +1,7 @@
 """Writes tools and choices for Anthropic's Messages API, and checks schemas against its rules.
 
-The types come from anthropic 2.10.0, read on 2026-11-20. The server's messages are from the cited issues.
+The types come from anthropic 2.10.0, read on 2026-11-20. The server's messages are from the cited
+issues.
 """
 
 import re
@@ -16,8 +17,8 @@ from toolshape._schema.lens import Place, each
 from toolshape._schema.walk import everywhere
 
 CHOICES: dict[ChoiceMode, str] = {"auto": "auto", "required": "any", "none": "none"}
-# Structured outputs documentation, 2026-07. Bounds, lengths and recursion cause a 400; oneOf and prefixItems are not
-# documented, so toolshape does not send them.
+# Structured outputs documentation, 2026-07. Bounds, lengths and recursion cause a 400; oneOf and
+# prefixItems are not documented, so toolshape does not send them.
 FORMATS = (
     "date-time",
     "time",
@@ -95,14 +96,17 @@ DEFERRAL = Deferral(
     evidence="ToolParam and ToolSearchToolBm25_20251119Param of anthropic 2.12.0, 2026-11-22; nearai/ironclaw#7274: "
     "a request whose tools are all deferred is refused",
 )
-# These models refuse ToolChoiceParam's "any" and "tool". Fable 5 and Mythos 5 refused both in 2026-06, but accept them
-# now (withceleste/celeste-python#393, 2026-09). The thread does not mention Haiku 5.5.
+# These models refuse ToolChoiceParam's "any" and "tool". Fable 5 and Mythos 5 refused both in
+# 2026-06, but accept them now (withceleste/celeste-python#393, 2026-09). The thread does not
+# mention Haiku 5.5.
 _NEVER_FORCED = re.compile(r"mythos-preview|(fable|mythos)-5[.-][1-9](?!\d)|(opus|sonnet)-5[.-]5")
 _FORCED_EVIDENCE = "what's new in Fable 5.1, 2026-09, Opus 5.5, 2026-09, and Sonnet 5.5, 2026-09; anthropics/claude-cookbooks#854, 2026-09"
 
 
 def refuse_forced(choice: Choice) -> None:
-    """Raise ``ExportError`` if the choice forces a tool call, and the model does not support forced calls."""
+    """Raise ``ExportError`` if the choice forces a tool call, and the model
+    does not support forced calls.
+    """
     if (
         (choice.names or choice.mode == "required")
         and choice.model
@@ -115,8 +119,9 @@ def refuse_forced(choice: Choice) -> None:
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """Return the tools and the choice of a request.
 
-    The switch for parallel calls is inside ``tool_choice``, and "none" has no such switch (ToolChoiceParam, 2.10.0).
-    The API cannot restrict a choice to several tools. If a choice names several, the request holds only those tools.
+    The switch for parallel calls is inside ``tool_choice``, and "none" has no such switch
+    (ToolChoiceParam, 2.10.0). The API cannot restrict a choice to several tools. If a choice names
+    several, the request holds only those tools.
     """
     refuse_forced(choice)
     if not choice.names and choice.mode is None and choice.parallel is None:
@@ -144,8 +149,8 @@ DIALECT = cited(
     few_items,
     simple_pattern,
 )
-# Constraints that a strict schema cannot hold. "anthropic:described" moves them to the descriptions in lenient schemas
-# too, as the helper in Anthropic's SDK does.
+# Constraints that a strict schema cannot hold. "anthropic:described" moves them to the descriptions
+# in lenient schemas too, as the helper in Anthropic's SDK does.
 MOVED = (
     "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "maxItems",
     "minItems", "uniqueItems",

@@ -1,4 +1,6 @@
-"""Imitates Anthropic's Messages API, with the types of anthropic 2.12.0 (2026-11-22) and recorded errors."""
+"""Imitates Anthropic's Messages API, with the types of anthropic 2.12.0
+(2026-11-22) and recorded errors.
+"""
 
 import json
 from collections.abc import Iterator
@@ -55,7 +57,10 @@ ENDPOINT = Endpoint(
 
 
 def read_request(body: JsonObject) -> RequestRead:
-    """Read the tools and the choice from a request. A tool with a type other than "custom" is Anthropic's own."""
+    """Read the tools and the choice from a request.
+
+    A tool with a type other than "custom" is Anthropic's own.
+    """
     entries = as_list(body.get("tools"))
     tools = [
         SentTool(
@@ -104,7 +109,10 @@ def _thinks(request: RequestRead) -> bool:
 
 
 def respond(said: Completion) -> JsonObject:
-    """Write a message. If arguments are not an object, a stream holds their text, but a whole message holds ``{}``."""
+    """Write a message.
+
+    If arguments are not an object, a stream holds their text, but a whole message holds ``{}``.
+    """
     if said.text:
         content: list[JsonObject] = [{"type": "text", "text": said.text}]
     else:
@@ -194,7 +202,8 @@ def error(refusal: Refusal) -> ErrorReply:
     return {"request-id": error_id}, {"type": "error", "error": detail, "request_id": error_id}
 
 
-# The fields of anthropic 2.12.0 MessageCreateParams, 2026-11-22, and further fields from recorded requests.
+# The fields of anthropic 2.12.0 MessageCreateParams, 2026-11-22, and further fields from recorded
+# requests.
 REQUEST_FIELDS = frozenset(
     {
         "billing_policy", "cache_control", "compaction", "container", "context_management", "diagnostics", "fallback_credit_token", "fallbacks", "inference_geo", "max_tokens", "mcp_servers",

@@ -37,8 +37,8 @@ BEDROCK = Provider(
         evidence="1 to 64 of a-z A-Z 0-9 _ -; botocore 1.44.5 ToolName",
     ),
     schema=SchemaRules(
-        # Each model has different rules for keywords. According to the documentation, strict tools may use the same
-        # subset of JSON Schema as Claude's strict tools.
+        # Each model has different rules for keywords. According to the documentation, strict tools
+        # may use the same subset of JSON Schema as Claude's strict tools.
         refuses=cited("aws-sdk-net#3377; recorded 400s", rules.root_is_object),
         refuses_strict=anthropic_schema.DIALECT,
         lenient=ANTHROPIC.schema.lenient,

@@ -68,8 +68,9 @@ def read(item: JsonObject, path: str) -> Message:
 
 
 def _read_block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one return for each kind
-    # A block names its kind by its only key, but gateways add a ``type``, so keys are looked for and not
-    # counted. A block with a ``type`` of its own is Anthropic's: read as this family's, its calls would be lost.
+    # A block names its kind by its only key, but gateways add a ``type``, so keys are looked for
+    # and not counted. A block with a ``type`` of its own is Anthropic's: read as this family's, its
+    # calls would be lost.
     if isinstance(block, dict) and block.get("type") is not None:
         raise ValueError(
             f"these are another provider's messages: a block has the type {block['type']!r}"
@@ -99,7 +100,9 @@ def _read_block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one re
 
 
 def _block_text(block: JsonObject) -> str:
-    """Return the text in a block with citations, guard content, a search result or a text document; else ``""``."""
+    """Return the text in a block with citations, guard content, a search result
+    or a text document; else ``""``.
+    """
     members = {key: value for key, value in block.items() if isinstance(value, dict)}
     if "citationsContent" in members:
         content = content_list(members["citationsContent"].get("content"))
@@ -142,13 +145,17 @@ _SOUNDS = {
     "mp4": "audio/mp4", "ogg": "audio/ogg", "mka": "audio/x-matroska", "mkv": "audio/x-matroska", "x-aac": "audio/x-aac",
     "m4a": "audio/m4a", "mpeg": "audio/mpeg", "mpga": "audio/mpeg", "pcm": "audio/l16", "webm": "audio/webm",
 }  # fmt: skip
-"""The media types of the formats in botocore 1.44.5: ImageFormat, DocumentFormat, VideoFormat and AudioFormat."""
+"""The media types of the formats in botocore 1.44.5: ImageFormat,
+DocumentFormat, VideoFormat and AudioFormat.
+"""
 _KINDS = {"image": _IMAGES, "document": _FILES, "video": _VIDEOS, "audio": _SOUNDS}
 _FORMATS: dict[str, tuple[str, str]] = {}
 for _kind, _forms in _KINDS.items():
     for _form, _media_type in _forms.items():
         _FORMATS.setdefault(_media_type, (_kind, _form))
-"""The kind of block and the format for each media type; if several formats have the same type, the first is used."""
+"""The kind of block and the format for each media type; if several formats have
+the same type, the first is used.
+"""
 
 
 def _read_media(block: JsonObject) -> Image | File | None:
@@ -225,7 +232,10 @@ def _write_part(part: MessagePart) -> JsonObject:
 
 
 def write_result_piece(part: Part) -> JsonObject:
-    """Write text, an image or a file as a block of a result. A result cannot hold audio, so describe audio as text."""
+    """Write text, an image or a file as a block of a result.
+
+    A result cannot hold audio, so describe audio as text.
+    """
     if not isinstance(part, Text) and kind_of(part) == "audio":
         return {"text": named(part)}
     return _write_piece(part)
@@ -234,8 +244,8 @@ def write_result_piece(part: Part) -> JsonObject:
 def _write_piece(part: Part) -> JsonObject:
     """Write text, an image or a file as a block.
 
-    Bytes stay bytes, because the SDK encodes them. The API takes no URLs, so a file without bytes becomes text that
-    names it.
+    Bytes stay bytes, because the SDK encodes them. The API takes no URLs, so a file without bytes
+    becomes text that names it.
     """
     if isinstance(part, Text):
         return {"text": part.text}
@@ -251,7 +261,9 @@ def _write_piece(part: Part) -> JsonObject:
 
 
 def read_system(request: JsonObject) -> list[Message]:
-    """Read the system prompt, which is separate from the messages: blocks of text, and cache points."""
+    """Read the system prompt, which is separate from the messages:
+    blocks of text, and cache points.
+    """
     return read_system_prompt(request.get("system"), "system")
 
 
@@ -374,7 +386,10 @@ def read_call(block: Any) -> WireCall:
 
 
 def with_object_arguments(block: JsonObject) -> JsonObject:
-    """Return a block that a request accepts. Arguments that were cut off are text, so wrap this text in an object."""
+    """Return a block that a request accepts.
+
+    Arguments that were cut off are text, so wrap this text in an object.
+    """
     tool_use = block.get("toolUse")
     if not tool_use or not isinstance(tool_use.get("input"), str):
         return block
@@ -415,8 +430,12 @@ def write_result_part(part: ToolResultPart) -> JsonObject:
 def write_result(
     call_id: str, text: str, value: Any, parts: tuple[Part, ...], *, is_error: bool
 ) -> JsonObject:
-    """Write the block of a result. A ``json`` block holds only objects (haystack#3766); send other values as text."""
-    # The server refuses a nested "__type" (bifrost#5762), so send a result that contains this key as text.
+    """Write the block of a result.
+
+    A ``json`` block holds only objects (haystack#3766); send other values as text.
+    """
+    # The server refuses a nested "__type" (bifrost#5762), so send a result that contains this key
+    # as text.
     is_object = isinstance(value, dict) and '"__type"' not in text
     content = [{"json": value} if is_object and not is_error else {"text": text or " "}]
     if parts:  # an empty text is refused: NousResearch/hermes-agent#55093, 2026-06

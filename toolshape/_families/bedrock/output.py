@@ -1,7 +1,8 @@
-"""Writes ``outputConfig.textFormat`` for AWS Bedrock's Converse API, which takes the schema as JSON text.
+"""Writes ``outputConfig.textFormat`` for AWS Bedrock's Converse API, which
+takes the schema as JSON text.
 
-The types come from botocore 1.44.8, bedrock-runtime/2023-09-30, read on 2026-11-25. The schema dialect is the same as
-for strict tools (user guide, 2026).
+The types come from botocore 1.44.8, bedrock-runtime/2023-09-30, read on 2026-11-25. The schema
+dialect is the same as for strict tools (user guide, 2026).
 """
 
 import contextlib
@@ -27,7 +28,9 @@ def keywords(output: OutputSchema) -> JsonObject:
 
 
 def sent(body: JsonObject) -> SentOutput | None:
-    """Read the output schema that a request holds; if the schema is not JSON text, return it unchanged."""
+    """Read the output schema that a request holds; if the schema is not
+    JSON text, return it unchanged.
+    """
     form = as_object(as_object(body.get("outputConfig")).get("textFormat"))
     named_schema = as_object(as_object(form.get("structure")).get("jsonSchema"))
     if form.get("type") != "json_schema":

@@ -18,7 +18,9 @@ from toolshape._schema.values import append_text, as_json
 
 
 def as_response(body: Any) -> Any:
-    """Return a response unchanged; wrap a message or a call block in a response; return ``None`` for other bodies."""
+    """Return a response unchanged; wrap a message or a call block in a response;
+    return ``None`` for other bodies.
+    """
     if member(member(body, "output"), "message") is not None:
         return body
     content = member(body, "content")
@@ -34,7 +36,10 @@ def recognises(body: Any) -> bool:
 
 
 def read(body: Any) -> Read | None:
-    """Read the calls. A message of JSON that a request accepts is returned as it came; see ``_read_any``."""
+    """Read the calls.
+
+    A message of JSON that a request accepts is returned as it came; see ``_read_any``.
+    """
     if type(body) is dict:
         try:
             message, ends_in_call = body["output"]["message"], False
@@ -84,24 +89,33 @@ def _read_any(body: Any) -> Reading | None:
 
 
 _UNKNOWN = "SDK_UNKNOWN_MEMBER"
-"""The key under which botocore names a block that it is too old to know (botocore 1.44.8, ``parsers.py``, 2026-11-28)."""
+"""The key under which botocore names a block that it is too old to know (botocore
+1.44.8, ``parsers.py``, 2026-11-28).
+"""
 
 
 def _sendable_block(block: Any) -> Any:
-    """Return a block for a request: without the ``type`` that gateways add, and without what botocore adds."""
+    """Return a block for a request: without the ``type`` that gateways add,
+    and without what botocore adds.
+    """
     if not isinstance(block, dict) or block.keys().isdisjoint(("type", _UNKNOWN)):
         return block
     return {key: value for key, value in block.items() if key not in ("type", _UNKNOWN)}
 
 
 def _is_call(block: Any) -> bool:
-    """Return whether a block is a call for the caller to run, not a call that the provider runs itself."""
+    """Return whether a block is a call for the caller to run, not a call
+    that the provider runs itself.
+    """
     tool_use = member(block, "toolUse")
     return tool_use is not None and member(tool_use, "type") != "server_tool_use"
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event. The input of a call is the text received so far, until the stop event for its block arrives."""
+    """Merge an event.
+
+    The input of a call is the text received so far, until the stop event for its block arrives.
+    """
     message = body.setdefault("output", {}).setdefault(
         "message", {"role": "assistant", "content": []}
     )
@@ -161,7 +175,9 @@ def _join(block: JsonObject, delta: JsonObject) -> None:
 
 
 def _reasoning(block: JsonObject, value: JsonObject) -> JsonObject:
-    """Return the object that a reasoning delta extends: ``reasoningText``, or its parent for redacted content."""
+    """Return the object that a reasoning delta extends: ``reasoningText``, or
+    its parent for redacted content.
+    """
     reasoning: JsonObject = block.setdefault("reasoningContent", {})
     return reasoning if "redactedContent" in value else reasoning.setdefault("reasoningText", {})
 
@@ -189,7 +205,9 @@ FINISHES: Mapping[str, Finish] = {
 
 
 def ending(body: JsonObject) -> Ending:
-    """Find an exception in a stream, and a call that the provider could not read (botocore 1.44.5, ``StopReason``)."""
+    """Find an exception in a stream, and a call that the provider could not read
+    (botocore 1.44.5, ``StopReason``).
+    """
     reason = body.get("stopReason")
     blocks = body.get("output", {}).get("message", {}).get("content") or ()
     unknown = [block[_UNKNOWN] for block in blocks if _UNKNOWN in block]
@@ -207,7 +225,9 @@ def ending(body: JsonObject) -> Ending:
 
 
 def usage(body: Any) -> Usage | None:
-    """Read the usage of Bedrock's Converse: ``inputTokens`` leaves out what the cache holds (botocore's model)."""
+    """Read the usage of Bedrock's Converse: ``inputTokens`` leaves out what the
+    cache holds (botocore's model).
+    """
     node = member(body, "usage")
     cached = count_at(node, "cacheReadInputTokens")
     written = count_at(node, "cacheWriteInputTokens")

@@ -11,7 +11,10 @@ from toolshape._records.calls import JsonObject, Spec
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
-    """Write the entry for a tool, with its schema as an object. Omit an empty description: the API refuses it."""
+    """Write the entry for a tool, with its schema as an object.
+
+    Omit an empty description: the API refuses it.
+    """
     tool: JsonObject = {"name": spec.name, "inputSchema": {"json": spec.parameters}}
     if spec.description:
         tool["description"] = spec.description
@@ -21,19 +24,24 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 
 def gather(tools: list[JsonObject]) -> list[JsonObject]:
-    """Split entries so that each has one key: a cache point becomes a separate entry after its tool."""
+    """Split entries so that each has one key: a cache point becomes a
+    separate entry after its tool.
+    """
     return [{key: value} for tool in tools for key, value in tool.items()]
 
 
-# toolChoice.tool is for Claude 3 and Nova (ToolChoice, botocore 1.44.5). This pattern matches the other models by name.
-# The name of an inference profile does not show its model.
+# toolChoice.tool is for Claude 3 and Nova (ToolChoice, botocore 1.44.5). This pattern matches the
+# other models by name. The name of an inference profile does not show its model.
 _NAMES_NO_TOOL = re.compile(
     r"claude-(v2|instant)|titan|(^|\.)(mistral|meta|cohere|ai21|deepseek|qwen|openai)\."
 )
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Return the tools and the choice for a request. If the choice names several tools, send only these tools."""
+    """Return the tools and the choice for a request.
+
+    If the choice names several tools, send only these tools.
+    """
     anthropic_schema.refuse_forced(choice)
     if choice.mode == "none":
         raise unsupported(

@@ -1,6 +1,7 @@
 """Reads and writes the messages of Cohere's v2 chat API, mostly in OpenAI's form.
 
-The types come from cohere 7.3.1, read on 2026-11-20. Cohere's documentation of 2025 describes the strict dialect.
+The types come from cohere 7.3.1, read on 2026-11-20. Cohere's documentation of 2025 describes the
+strict dialect.
 """
 
 from collections.abc import Sequence

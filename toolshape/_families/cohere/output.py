@@ -1,4 +1,6 @@
-"""Writes ``response_format`` for Cohere's v2 chat API, with the types of cohere 7.3.1 (read on 2026-11-25)."""
+"""Writes ``response_format`` for Cohere's v2 chat API, with the types of
+cohere 7.3.1 (read on 2026-11-25).
+"""
 
 from toolshape._families.wire.content import answer_text
 from toolshape._families.wire.provider import NotBesideTools, OutputForm, OutputSchema, SentOutput
@@ -7,7 +9,10 @@ from toolshape._records.calls import JsonObject
 
 
 def keywords(output: OutputSchema) -> JsonObject:
-    """Write the schema. The format has no name, description or strict flag (JsonObjectResponseFormatV2)."""
+    """Write the schema.
+
+    The format has no name, description or strict flag (JsonObjectResponseFormatV2).
+    """
     return {"response_format": {"type": "json_object", "json_schema": output.schema}}
 
 

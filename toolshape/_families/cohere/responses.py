@@ -1,6 +1,7 @@
 """Reads responses of Cohere's v2 chat API, and assembles its streams.
 
-The types come from cohere 7.3.1, read on 2026-11-20. Cohere's documentation of 2025 describes the strict dialect.
+The types come from cohere 7.3.1, read on 2026-11-20. Cohere's documentation of 2025 describes the
+strict dialect.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +24,9 @@ from toolshape._schema.values import append_text, copy_json
 
 
 def as_response(body: Any) -> Any:
-    """Return a response, or wrap a message or a single call in a response; return ``None`` for any other body."""
+    """Return a response, or wrap a message or a single call in a response;
+    return ``None`` for any other body.
+    """
     message = member(body, "message")
     is_ended = member(body, "finish_reason") is not None and member(body, "choices") is None
     if is_ended and member(message, "role") == "assistant":
@@ -70,9 +73,13 @@ def _read_any(body: Any) -> Read | None:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event: a call starts, its arguments arrive in pieces, it ends. Events identify the call by its index."""
-    # Indexes count calls and blocks of text apart, and gateways leave them out, so ``x-places`` maps those that
-    # came, and a piece without one belongs to the last call. Only the last event says how the response ended.
+    """Merge an event: a call starts, its arguments arrive in pieces, it ends.
+
+    Events identify the call by its index.
+    """
+    # Indexes count calls and blocks of text apart, and gateways leave them out, so ``x-places``
+    # maps those that came, and a piece without one belongs to the last call. Only the last event
+    # says how the response ended.
     message = body.setdefault("message", {"role": "assistant"})
     body.setdefault("finish_reason", "")
     call_positions: dict[Any, int] = body.setdefault("x-places", {})
@@ -112,7 +119,9 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
 
 
 def _add_content(message: JsonObject, piece: JsonObject) -> None:
-    """Add to the last block of the content; an emulator repeats the block's type in each piece, or starts no block."""
+    """Add to the last block of the content; an emulator repeats the block's type in
+    each piece, or starts no block.
+    """
     blocks = message.setdefault("content", [])
     if not blocks:
         blocks.append({"type": "thinking" if "thinking" in piece else "text"})
@@ -130,7 +139,10 @@ def _is_started_again(calls: list[JsonObject], at: int | None, piece: JsonObject
 
 
 def text_delta(event: JsonObject) -> TextDelta:
-    """Return the text in a content event. The text of the plan before the calls counts as reasoning."""
+    """Return the text in a content event.
+
+    The text of the plan before the calls counts as reasoning.
+    """
     piece = (event.get("delta") or {}).get("message") or {}
     if event.get("type") == "tool-plan-delta":
         return TextDelta(thinking=piece.get("tool_plan") or "")
@@ -154,7 +166,9 @@ FINISHES: Mapping[str, Finish] = {
 
 
 def ending(body: JsonObject) -> Ending:
-    """Find the error of a response that ended with one (cohere 7.3.1, ``ChatMessageEndEventDelta``, 2026-11-27)."""
+    """Find the error of a response that ended with one (cohere 7.3.1,
+    ``ChatMessageEndEventDelta``, 2026-11-27).
+    """
     return Ending(error_words(body.get("error")))
 
 

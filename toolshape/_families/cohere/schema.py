@@ -1,6 +1,8 @@
-"""Writes tools and choices for Cohere's v2 chat API, and defines the rewrites for its strict dialect.
+"""Writes tools and choices for Cohere's v2 chat API, and defines the
+rewrites for its strict dialect.
 
-The types come from cohere 7.3.1, read on 2026-11-20. Cohere's documentation of 2025 describes the strict dialect.
+The types come from cohere 7.3.1, read on 2026-11-20. Cohere's documentation of 2025 describes the
+strict dialect.
 """
 
 import re
@@ -12,9 +14,9 @@ from toolshape._schema import constrained as structure
 from toolshape._schema import rewrites
 from toolshape._schema.walk import everywhere
 
-# Cohere's structured outputs documentation (2025) allows no combinators, bounds or lengths, and few formats. Every
-# object must have a required field. The documentation is about response schemas; toolshape assumes that the same rules
-# hold for strict_tools.
+# Cohere's structured outputs documentation (2025) allows no combinators, bounds or lengths, and few
+# formats. Every object must have a required field. The documentation is about response schemas;
+# toolshape assumes that the same rules hold for strict_tools.
 FORMATS = ("date-time", "uuid", "date", "time")
 STRICT_KEYWORDS = (
     "default",
@@ -58,7 +60,10 @@ _WITHOUT_CHOICE = re.compile(r"command(-light|-nightly|-r|-r-plus|-r-0\d-2024|-r
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Return the tools and the choice, ``REQUIRED`` or ``NONE``. If the choice names tools, send only those tools."""
+    """Return the tools and the choice, ``REQUIRED`` or ``NONE``.
+
+    If the choice names tools, send only those tools.
+    """
     if choice.parallel is False:
         raise unsupported(
             choice, "parallel", "Cohere has no switch for parallel calls: leave out parallel="

@@ -1,4 +1,5 @@
-"""Reads and writes messages ("contents") for Gemini's generateContent, from the types in google-genai 3.4.0.
+"""Reads and writes messages ("contents") for Gemini's generateContent, from
+the types in google-genai 3.4.0.
 
 The types were read on 2026-11-22.
 """
@@ -48,7 +49,9 @@ from toolshape.messages import (
 
 _SIGNATURES = ("thoughtSignature", "thought_signature")
 SKIPPED_SIGNATURE = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
-"""``skip_thought_signature_validator`` as base64: Gemini 3 accepts this value in place of a signature."""
+"""``skip_thought_signature_validator`` as base64: Gemini 3 accepts this
+value in place of a signature.
+"""
 
 
 def _get_either(node: JsonObject, camel: str, snake: str) -> Any:
@@ -121,7 +124,10 @@ def _read_media(part: JsonObject) -> Image | File | None:
 
 
 def _read_result(response: JsonObject, part: JsonObject, path: str) -> ToolResultPart:
-    """Read a function response. If its only key is ``output`` or ``error`` (documented) or ``result``, unwrap it."""
+    """Read a function response.
+
+    If its only key is ``output`` or ``error`` (documented) or ``result``, unwrap it.
+    """
     output = response.get("response")
     value, code = output, None
     if isinstance(output, dict) and output.keys() in ({"output"}, {"error"}, {"result"}):
@@ -196,7 +202,9 @@ def write_piece(part: Part) -> JsonObject:
 
 
 def read_system(request: JsonObject) -> list[Message]:
-    """Read the system instruction from a request or its ``config``: a string, a message or a list of parts."""
+    """Read the system instruction from a request or its ``config``: a
+    string, a message or a list of parts.
+    """
     config = to_plain_json(request.get("config"))
     for holder in (request, config if isinstance(config, dict) else {}):
         instruction = _get_either(holder, "systemInstruction", "system_instruction")
@@ -241,7 +249,8 @@ HISTORIES = Histories(
     input_kinds=frozenset(
         {"image", "image_url", "file", "file_url", "audio", "audio_url", "video", "video_url"},
     ),
-    # The server answers an office document with "Unsupported MIME type": googleapis/python-genai#829, 2025-05.
+    # The server answers an office document with "Unsupported MIME type":
+    # googleapis/python-genai#829, 2025-05.
     media_types=frozenset({"image/*", "audio/*", "video/*", "text/*", "application/pdf"}),
     opaque_keys=frozenset(_SIGNATURES),
     write_unsigned=_write_unsigned,
@@ -297,7 +306,10 @@ VERTEX_HISTORIES = replace(
 
 
 def function_call(part: Any) -> Any:
-    """Return the call in a part, or ``None`` if there is none. The key may have the wire's or the SDK's spelling."""
+    """Return the call in a part, or ``None`` if there is none.
+
+    The key may have the wire's or the SDK's spelling.
+    """
     call = member(part, "functionCall")
     call = member(part, "function_call") if call is None else call
     return call if isinstance(call, dict) or hasattr(call, "name") else None
@@ -321,7 +333,9 @@ def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
 
 
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
-    """Write one message with all results, because Gemini requires as many function responses as calls."""
+    """Write one message with all results, because Gemini requires as
+    many function responses as calls.
+    """
     return [{"role": "user", "parts": [_write_own_result(result) for result in results]}]
 
 

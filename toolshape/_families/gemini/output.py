@@ -1,7 +1,8 @@
-"""Writes ``responseJsonSchema`` or ``responseSchema`` for Gemini's generateContent, and finds the structured answer.
+"""Writes ``responseJsonSchema`` or ``responseSchema`` for Gemini's generateContent,
+and finds the structured answer.
 
-The types come from google-genai 3.6.1, read on 2026-11-25. A request with a schema must also state a media type,
-which the SDK does not add.
+The types come from google-genai 3.6.1, read on 2026-11-25. A request with a schema must also state
+a media type, which the SDK does not add.
 """
 
 from collections.abc import Sequence
@@ -28,7 +29,9 @@ def openapi_keywords(output: OutputSchema) -> JsonObject:
 
 
 def answer(assistant: Sequence[WireMessage]) -> AnswerText:
-    """Join the text of all parts except thoughts: an answer may come in several parts, and the last may be blank."""
+    """Join the text of all parts except thoughts: an answer may come in several
+    parts, and the last may be blank.
+    """
     parts = assistant[-1].get("parts") or () if assistant else ()
     texts = [member(part, "text") for part in parts if not member(part, "thought")]
     return AnswerText("".join(text for text in texts if isinstance(text, str)))
@@ -38,7 +41,9 @@ _DIALECTS = {"responseJsonSchema": "gemini", "responseSchema": "gemini-openapi"}
 
 
 def sent(body: JsonObject) -> SentOutput | None:
-    """Read the schema from either of its fields in ``generationConfig``, which the SDK calls ``config``."""
+    """Read the schema from either of its fields in ``generationConfig``,
+    which the SDK calls ``config``.
+    """
     config = as_object(body.get("generationConfig", body.get("config")))
     for key, dialect in _DIALECTS.items():
         if config.get(key) is not None:
@@ -46,8 +51,8 @@ def sent(body: JsonObject) -> SentOutput | None:
     return None
 
 
-# If a request has both a schema and tools, models before Gemini 3 refuse it with a 400; Gemini 3 accepts it
-# (alphaXiv/agents#3). All models can return the answer through a tool.
+# If a request has both a schema and tools, models before Gemini 3 refuse it with a 400; Gemini 3
+# accepts it (alphaXiv/agents#3). All models can return the answer through a tool.
 BESIDE_TOOLS = NotBesideTools(
     "googleapis/python-genai#867, 2025-05; vercel/ai#16540, 2026-07", r"gemini-[12]"
 )

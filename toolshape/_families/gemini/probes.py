@@ -1,4 +1,6 @@
-"""Defines pairs of requests for testing: one that a rule of Gemini refuses, and a similar one that it accepts."""
+"""Defines pairs of requests for testing: one that a rule of Gemini refuses, and
+a similar one that it accepts.
+"""
 
 from typing import Any
 

@@ -1,6 +1,7 @@
 """Reads responses from Google Gemini's generateContent, and assembles its streams.
 
-The types come from google-genai 3.3.0, read on 2026-11-20. The server's messages come from the cited issues.
+The types come from google-genai 3.3.0, read on 2026-11-20. The server's messages come from the
+cited issues.
 """
 
 import re
@@ -20,7 +21,9 @@ from toolshape._schema.values import append_text, join_halves, read_json, write_
 
 
 def as_response(body: Any) -> Any:
-    """Return a response unchanged; wrap a model's message or a call in a response; return ``None`` for other bodies."""
+    """Return a response unchanged; wrap a model's message or a call in a response;
+    return ``None`` for other bodies.
+    """
     if isinstance(member(body, "candidates"), list) or _feedback(body):
         return body
     if member(body, "role") == "model" and isinstance(member(body, "parts"), list):
@@ -47,7 +50,10 @@ def recognises(body: Any) -> bool:
 
 
 def read(body: Any) -> Read | None:
-    """Read the calls. One candidate of JSON whose calls are whole is returned as it came; see ``_read_any``."""
+    """Read the calls.
+
+    One candidate of JSON whose calls are whole is returned as it came; see ``_read_any``.
+    """
     if type(body) is dict:
         try:
             [candidate] = body["candidates"]
@@ -93,7 +99,8 @@ def _read_any(body: Any) -> Reading | None:
         parts = ()
     calls = [read_call(part) for part in parts if function_call(part) is not None]
     finish = member(candidates[0], "finishReason") or member(candidates[0], "finish_reason")
-    # Parallel calls must be sent back in one message, because only the first part has the signature (js-genai#1275).
+    # Parallel calls must be sent back in one message, because only the first part has the signature
+    # (js-genai#1275).
     if content is not None and member(content, "parts"):
         assistant: list[JsonObject] = [{**to_plain_json(content), "role": "model"}]
     else:
@@ -133,7 +140,10 @@ def _with_id(part: JsonObject, call_id: str) -> JsonObject:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event. A call arrives whole, or in pieces with JSON paths until ``willContinue`` is no longer set."""
+    """Merge an event.
+
+    A call arrives whole, or in pieces with JSON paths until ``willContinue`` is no longer set.
+    """
     completed: list[Completed] = []
     candidate = body.setdefault("candidates", [{"content": {"role": "model", "parts": []}}])[0]
     parts = candidate["content"]["parts"]
@@ -218,7 +228,9 @@ _VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
 
 
 def _put_at_path(arguments: JsonObject, piece: JsonObject) -> None:
-    """Store a value at its JSON path; strings arrive in pieces, so append each piece to the string so far."""
+    """Store a value at its JSON path; strings arrive in pieces, so append
+    each piece to the string so far.
+    """
     matches = _STEP.findall(piece["jsonPath"])
     steps = [
         int(index) if index else name or re.sub(r"\\(.)", r"\1", quoted or other)
@@ -259,7 +271,9 @@ def text_delta(event: JsonObject) -> TextDelta:
 
 
 _LIVE = frozenset({"toolCall", "tool_call", "serverContent", "server_content", "setupComplete", "setup_complete"})  # fmt: skip
-"""The keys of messages in a session, which is no stream of one response (google-genai 3.6, ``LiveServerMessage``)."""
+"""The keys of messages in a session, which is no stream of one response
+(google-genai 3.6, ``LiveServerMessage``).
+"""
 _MALFORMED = frozenset(
     {"MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "MISSING_THOUGHT_SIGNATURE", "TOO_MANY_TOOL_CALLS", "UNEXPECTED_TOOL_CALL"}
 )  # fmt: skip
@@ -295,7 +309,8 @@ def ending(body: JsonObject) -> Ending:
 
 
 def usage(body: Any) -> Usage | None:
-    """Read Gemini's usage: the prompt holds what was cached, and the candidates leave out the thoughts.
+    """Read Gemini's usage: the prompt holds what was cached, and the
+    candidates leave out the thoughts.
 
     Source: ``GenerateContentResponseUsageMetadata`` in google-genai, 2026-11-23.
     """

@@ -1,6 +1,8 @@
-"""Writes tools and choices for Google Gemini's generateContent, and rewrites schemas for its two dialects.
+"""Writes tools and choices for Google Gemini's generateContent, and
+rewrites schemas for its two dialects.
 
-The types come from google-genai 3.3.0, read on 2026-11-20. The server's messages come from the cited issues.
+The types come from google-genai 3.3.0, read on 2026-11-20. The server's messages come from the
+cited issues.
 """
 
 import re
@@ -15,11 +17,13 @@ from toolshape._schema.lens import MARKS, Change, Place, each
 from toolshape._schema.walk import everywhere
 
 MODES: dict[ChoiceMode, str] = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
-# FunctionDeclaration.parameters_json_schema restricts the names of properties to this pattern, and so does Schema.
+# FunctionDeclaration.parameters_json_schema restricts the names of properties to this pattern, and
+# so does Schema.
 KEY = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
 KEYS = everywhere(rewrites.rename_keys(KEY))
-# The keywords that are documented for responseJsonSchema; Gemini ignores other keywords. References are inlined: a node
-# with $ref may have no other keyword (gcli2api#374, 2026-05), and Gemini accepts no cycle of required fields.
+# The keywords that are documented for responseJsonSchema; Gemini ignores other keywords. References
+# are inlined: a node with $ref may have no other keyword (gcli2api#374, 2026-05), and Gemini
+# accepts no cycle of required fields.
 JSON_KEYWORDS = (
     "additionalProperties", "anyOf", "default", "description", "enum", "format", "items", "maxItems", "maximum",
     "minItems", "minimum", "prefixItems", "properties", "required", "title", "type",
@@ -48,9 +52,11 @@ JSON_SCHEMA = (
 
 
 def any_of_alone(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - the signature of a rule
-    """Move all other keywords into the first branch of ``anyOf``, because ``anyOf`` must be the only keyword.
+    """Move all other keywords into the first branch of ``anyOf``, because
+    ``anyOf`` must be the only keyword.
 
-    If the first branch is itself an ``anyOf``, its branches take its place: it must stay alone, too.
+    If the first branch is itself an ``anyOf``, its branches take its place: it must stay alone,
+    too.
     """
     sibling_keywords = {key: value for key, value in node.items() if key not in ("anyOf", *MARKS)}
     if "anyOf" not in node or not sibling_keywords:
@@ -68,9 +74,9 @@ def any_of_alone(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 
     return Change(node={"anyOf": [first_branch, *other_branches]})
 
 
-# types.Schema is a subset of OpenAPI 3.0. If a schema has another keyword, the server answers "Cannot find field"
-# (zed#44875). If ``type`` is a list, the server answers "cannot start" (google_workspace_mcp#1099). Enums may hold only
-# strings (azure-devops-mcp#145).
+# types.Schema is a subset of OpenAPI 3.0. If a schema has another keyword, the server answers
+# "Cannot find field" (zed#44875). If ``type`` is a list, the server answers "cannot start"
+# (google_workspace_mcp#1099). Enums may hold only strings (azure-devops-mcp#145).
 OPENAPI_KEYWORDS = (
     "anyOf", "default", "description", "enum", "format", "items", "maxItems", "maxLength", "maxProperties", "maximum",
     "minItems", "minLength", "minProperties", "minimum", "nullable", "pattern", "properties", "required", "title", "type",
@@ -80,7 +86,8 @@ ACCEPTED = tuple(
     for keyword in (*OPENAPI_KEYWORDS, "propertyOrdering")
     for spelling in (keyword, re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", keyword))
 )
-"""The keywords that the API reads, in camel case and snake case, with ``propertyOrdering``, which its SDK adds.
+"""The keywords that the API reads, in camel case and snake case, with
+``propertyOrdering``, which its SDK adds.
 
 Source: Schema in google-genai 3.6.1, 2026-11-25.
 """
@@ -128,7 +135,10 @@ def openapi_envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - 
 
 
 def _declaration(spec: Spec, parameters: str) -> JsonObject:
-    """Write a tool's declaration. Omit empty parameters: an OBJECT needs properties (python-genai#981, SM#2229)."""
+    """Write a tool's declaration.
+
+    Omit empty parameters: an OBJECT needs properties (python-genai#981, SM#2229).
+    """
     declaration: JsonObject = {"name": spec.name}
     if spec.description:
         declaration["description"] = spec.description
@@ -144,8 +154,8 @@ def gather(declarations: list[JsonObject]) -> list[JsonObject]:
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """Return the config for a request.
 
-    If a request has both functions and Gemini's own tools, it needs a switch that allows this. Without the switch, the
-    server returns a 400 (pydantic-ai#6052, ag2#3145, 2026).
+    If a request has both functions and Gemini's own tools, it needs a switch that allows this.
+    Without the switch, the server returns a 400 (pydantic-ai#6052, ag2#3145, 2026).
     """
     keywords = vertex_request(tools, choice)
     has_functions = {_has_functions(tool) for tool in tools}
@@ -163,9 +173,9 @@ def _has_functions(entry: Any) -> bool:
 def vertex_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     """Return the config for a request to Vertex AI.
 
-    In Gemini's strict mode, VALIDATED, the model writes text or a valid call. Vertex AI does not know the switch that
-    ``request`` adds for functions beside Gemini's own tools (agent-framework#6954, strands-agents/harness-sdk#3646,
-    2026).
+    In Gemini's strict mode, VALIDATED, the model writes text or a valid call. Vertex AI does not
+    know the switch that ``request`` adds for functions beside Gemini's own tools
+    (agent-framework#6954, strands-agents/harness-sdk#3646, 2026).
     """
     if choice.parallel is False:
         raise unsupported(
@@ -179,8 +189,8 @@ def vertex_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if choice.is_strict and calling_config.get("mode", "AUTO") == "AUTO":
         calling_config = {"mode": "VALIDATED"}
     if calling_config and not any(map(_has_functions, tools)):
-        # A tool choice needs functions: if a request has only Gemini's own tools, the server returns a 400
-        # (laravel/ai#259, 2026-03).
+        # A tool choice needs functions: if a request has only Gemini's own tools, the server
+        # returns a 400 (laravel/ai#259, 2026-03).
         if calling_config["mode"] == "ANY":
             raise unsupported(
                 choice, "choice", "Gemini cannot be forced to call its own tools: leave out choice="

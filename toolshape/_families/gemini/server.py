@@ -1,4 +1,6 @@
-"""Imitates the generateContent server, from the types in google-genai 3.4.0 (2026-11-22) and recorded errors."""
+"""Imitates the generateContent server, from the types in google-genai 3.4.0
+(2026-11-22) and recorded errors.
+"""
 
 import base64
 from collections.abc import Iterator
@@ -39,14 +41,15 @@ _FINISHES: dict[Finish, str] = {
 }  # fmt: skip
 
 
-# google-genai prefers GOOGLE_API_KEY to GEMINI_API_KEY, and warns if both are set. It calls Vertex AI only if it is
-# configured for Vertex AI (google-genai 3.6.1, _api_client.py, 2026-11).
+# google-genai prefers GOOGLE_API_KEY to GEMINI_API_KEY, and warns if both are set. It calls Vertex
+# AI only if it is configured for Vertex AI (google-genai 3.6.1, _api_client.py, 2026-11).
 VARIABLES = {
     "GOOGLE_GEMINI_BASE_URL": "{url}",
     "GOOGLE_API_KEY": KEY,
     "GOOGLE_GENAI_USE_VERTEXAI": "false",
 }
-# If the caller does not pass vertexai=True, the client reads Gemini's address before it decides to call Vertex AI.
+# If the caller does not pass vertexai=True, the client reads Gemini's address before it decides to
+# call Vertex AI.
 VERTEX_VARIABLES = {
     "GOOGLE_VERTEX_BASE_URL": "{url}",
     "GOOGLE_GEMINI_BASE_URL": "{url}",
@@ -54,7 +57,9 @@ VERTEX_VARIABLES = {
     "GOOGLE_GENAI_USE_VERTEXAI": "true",
 }
 VERSIONS = ("v1", "v1alpha", "v1beta")
-"""The versions of the API that Google serves (google-genai 3.6.1 sends each of them; ai.google.dev, API versions)."""
+"""The versions of the API that Google serves (google-genai 3.6.1 sends each of
+them; ai.google.dev, API versions).
+"""
 ENDPOINT = Endpoint(
     r".*/(?:models|tunedModels|endpoints)/(?P<model>[^/:]+):(?P<verb>generateContent|streamGenerateContent)",
     "sse",
@@ -71,7 +76,10 @@ def _get_either(node: JsonObject, camel: str, snake: str) -> Any:
 
 
 def read_request(body: JsonObject) -> RequestRead:
-    """Read the declarations and the calling mode in a request. Each of the two parameter fields has its own dialect."""
+    """Read the declarations and the calling mode in a request.
+
+    Each of the two parameter fields has its own dialect.
+    """
     tools: list[SentTool] = []
     native_count = 0
     for at, entry in enumerate(as_list(body.get("tools"))):
@@ -167,10 +175,12 @@ def _signature(text: str) -> str:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """Split a response into chunks: text in pieces, each call whole. The last chunk holds the finish reason.
+    """Split a response into chunks: text in pieces, each call whole.
 
-    Every chunk has parts, because Google's own chat stores each chunk as a message, and the server refuses an empty
-    message.
+    The last chunk holds the finish reason.
+
+    Every chunk has parts, because Google's own chat stores each chunk as a message, and the server
+    refuses an empty message.
     """
     base = {key: value for key, value in body.items() if key != "candidates"}
     if not body.get("candidates"):
@@ -207,7 +217,9 @@ def error(refusal: Refusal) -> ErrorReply:
 
 
 def choice_has_functions(request: RequestRead) -> Iterator[RequestFault]:
-    """Check that a request has functions if it configures function calling; Gemini's own tools do not count."""
+    """Check that a request has functions if it configures function calling;
+    Gemini's own tools do not count.
+    """
     config = as_object(request.body.get("toolConfig", request.body.get("tool_config")))
     if (
         config.get("functionCallingConfig", config.get("function_calling_config")) is not None
@@ -217,7 +229,8 @@ def choice_has_functions(request: RequestRead) -> Iterator[RequestFault]:
         yield RequestFault(path, "choice_without_tools", f"{path} needs functions", subject=path)
 
 
-# The fields that google-genai 3.6.1 sends for GenerateContentConfig, 2026-11-25; ``model`` is in the URL.
+# The fields that google-genai 3.6.1 sends for GenerateContentConfig, 2026-11-25; ``model`` is in
+# the URL.
 REQUEST_FIELDS = frozenset(
     {
         "cachedContent", "contents", "continuationToken", "generationConfig", "labels", "model", "modelArmorConfig", "safetySettings",
@@ -278,7 +291,9 @@ ADDRESS = Address(
 
 
 def body_of(keywords: JsonObject) -> JsonObject:
-    """Convert the keyword arguments for the SDK to a request body; most of ``config`` becomes ``generationConfig``."""
+    """Convert the keyword arguments for the SDK to a request body; most of
+    ``config`` becomes ``generationConfig``.
+    """
     config = as_object(keywords.get("config"))
     body = {key: value for key, value in keywords.items() if key != "config"}
     body |= {key: value for key, value in config.items() if key in REQUEST_FIELDS}

@@ -1,4 +1,6 @@
-"""Reads and writes steps for Gemini's Interactions API, from the types in google-genai 3.4.0 (2026-11-22)."""
+"""Reads and writes steps for Gemini's Interactions API, from the types in
+google-genai 3.4.0 (2026-11-22).
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -245,7 +247,10 @@ def read_call(step: Any) -> WireCall:
 
 
 def with_object_arguments(step: JsonObject) -> JsonObject:
-    """Return a step that a request accepts. Arguments that were cut off are text, so wrap this text in an object."""
+    """Return a step that a request accepts.
+
+    Arguments that were cut off are text, so wrap this text in an object.
+    """
     text = step.get("arguments")
     if isinstance(text, str):
         return {**step, "arguments": {"INVALID_JSON": text}}
@@ -277,7 +282,10 @@ def write_result_part(part: ToolResultPart) -> JsonObject:
 def write_result(
     call_id: str, name: str, text: str, parts: tuple[Part, ...], *, is_error: bool
 ) -> JsonObject:
-    """Write a result as a step, with the call's id and a flag for errors. Send a result without parts as text."""
+    """Write a result as a step, with the call's id and a flag for errors.
+
+    Send a result without parts as text.
+    """
     step: JsonObject = {"type": "function_result", "call_id": call_id, "name": name}
     step["result"] = [write_piece(part) for part in parts] or text
     if is_error:

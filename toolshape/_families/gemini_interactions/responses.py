@@ -23,7 +23,9 @@ from toolshape._schema.values import append_text, as_json
 
 
 def as_interaction(body: Any) -> Any:
-    """Return an interaction unchanged; wrap steps with a call in an interaction; return ``None`` for other bodies."""
+    """Return an interaction unchanged; wrap steps with a call in an interaction;
+    return ``None`` for other bodies.
+    """
     if isinstance(member(body, "steps"), list) and member(body, "status") is not None:
         return body
     steps = body if isinstance(body, list) else [body]
@@ -58,9 +60,12 @@ def read(body: Any) -> Reading | None:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event: a step starts, its arguments arrive as pieces of JSON text, and the step stops."""
-    # Events name a step by its index, which may have gaps and come back, so ``x-places`` maps it to a position
-    # in ``steps``. The last event repeats the interaction, often without its steps: then those that came stay.
+    """Merge an event: a step starts, its arguments arrive as pieces of
+    JSON text, and the step stops.
+    """
+    # Events name a step by its index, which may have gaps and come back, so ``x-places`` maps it to
+    # a position in ``steps``. The last event repeats the interaction, often without its steps: then
+    # those that came stay.
     kind = event.get("event_type") or event.get("type")
     steps = body.setdefault("steps", [])
     body.setdefault("status", "in_progress")
@@ -144,7 +149,9 @@ FINISHES: Mapping[str, Finish] = {
 
 
 def ending(body: JsonObject) -> Ending:
-    """Find an error, and an interaction in the background that is not over (google-genai 3.6, 2026-11-27)."""
+    """Find an error, and an interaction in the background that is not over
+    (google-genai 3.6, 2026-11-27).
+    """
     status = body.get("status")
     error = error_words(body.get("error"))
     if error is not None or status == "cancelled":
@@ -158,7 +165,9 @@ def ending(body: JsonObject) -> Ending:
 
 
 def usage(body: Any) -> Usage | None:
-    """Read the usage of an interaction: its output leaves out the thoughts where the total has them apart."""
+    """Read the usage of an interaction: its output leaves out the thoughts
+    where the total has them apart.
+    """
     node = member(body, "usage")
     given, output = count_at(node, "total_input_tokens"), count_at(node, "total_output_tokens")
     thoughts = count_at(node, "total_thought_tokens")

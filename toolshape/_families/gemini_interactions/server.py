@@ -1,4 +1,6 @@
-"""Imitates the server of Gemini's Interactions API, from the types in google-genai 3.4.0 (read on 2026-11-22)."""
+"""Imitates the server of Gemini's Interactions API, from the types in
+google-genai 3.4.0 (read on 2026-11-22).
+"""
 
 import base64
 import json
@@ -79,7 +81,9 @@ def read_request(body: JsonObject) -> RequestRead:
 
 
 def respond(said: Completion) -> JsonObject:
-    """Write an interaction: a step with a signed thought if there are calls, then the text, then the calls."""
+    """Write an interaction: a step with a signed thought if there are calls,
+    then the text, then the calls.
+    """
     calls, is_malformed = sent_calls(said)
     seed = said.id
     steps: list[JsonObject] = []
@@ -111,7 +115,9 @@ def respond(said: Completion) -> JsonObject:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """Split an interaction into stream events: each step starts, arrives in pieces if possible, and stops."""
+    """Split an interaction into stream events: each step starts, arrives in
+    pieces if possible, and stops.
+    """
     started_body = {**body, "steps": [], "status": "in_progress"}
     yield {"event_type": "interaction.created", "interaction": started_body}
     steps: list[JsonObject] = body.get("steps") or []

@@ -1,4 +1,5 @@
-"""Writes the messages of Mistral's chat completions where they differ from OpenAI's, and defines Mistral's rules.
+"""Writes the messages of Mistral's chat completions where they differ from
+OpenAI's, and defines Mistral's rules.
 
 The types come from mistralai 3.7.0 and mistral-common 1.13.1, read on 2026-11-20.
 """
@@ -10,7 +11,8 @@ from toolshape._families.openai import messages as openai_messages
 from toolshape._families.wire.histories import IN_ONE_MESSAGE, history_rules
 
 FORM = openai_messages.VendorForm(name_key="name")
-"""Mistral needs as many results as calls, each with the name of its tool. There is no error flag."""
+"""Mistral needs as many results as calls, each with the name of its tool. There is no error flag.
+"""
 write_results = partial(openai_messages.write_results_as, FORM)
 
 

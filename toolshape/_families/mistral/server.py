@@ -1,4 +1,6 @@
-"""Imitates Mistral's server where it differs from OpenAI's, with the types of mistralai 3.7.0 and recorded errors."""
+"""Imitates Mistral's server where it differs from OpenAI's, with the types of
+mistralai 3.7.0 and recorded errors.
+"""
 
 from dataclasses import replace
 
@@ -13,13 +15,18 @@ _UNPROCESSABLE = 422
 
 
 def read_request(body: JsonObject) -> RequestRead:
-    """Read the tools and the choice from a request. The server still accepts ``any``, the old word for ``required``."""
+    """Read the tools and the choice from a request.
+
+    The server still accepts ``any``, the old word for ``required``.
+    """
     choice = "required" if body.get("tool_choice") == "any" else body.get("tool_choice")
     return openai_server.read_counted_request({**body, "tool_choice": choice})._replace(body=body)
 
 
 def error(refusal: Refusal) -> ErrorReply:
-    """Write the headers and the body of an error; a validation error also states the path of the fault."""
+    """Write the headers and the body of an error; a validation error
+    also states the path of the fault.
+    """
     headers = {"mistral-correlation-id": request_id(refusal.message)}
     if refusal.status == _UNPROCESSABLE:
         location = ["body", *(refusal.param or "").split(".")]

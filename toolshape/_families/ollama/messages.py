@@ -83,7 +83,9 @@ _BEGINNINGS = ((b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"), (b"RIFF"
 
 
 def _image_type(content: bytes) -> str:
-    """Return the media type of an image by its first bytes, because Ollama's messages do not state the type."""
+    """Return the media type of an image by its first bytes, because Ollama's
+    messages do not state the type.
+    """
     return next(
         (media_type for beginning, media_type in _BEGINNINGS if content.startswith(beginning)),
         "image/png",

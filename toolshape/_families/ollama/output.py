@@ -1,7 +1,7 @@
 """Writes ``format`` for Ollama's ``/api/chat``.
 
-The types come from ollama 0.6.3 and from the server's source, read on 2026-11-25. The server converts the schema to a
-grammar, as llama.cpp does.
+The types come from ollama 0.6.3 and from the server's source, read on 2026-11-25. The server
+converts the schema to a grammar, as llama.cpp does.
 """
 
 from toolshape._families.openai.vendor_outputs import GRAMMAR_RULES
@@ -11,7 +11,10 @@ from toolshape._records.calls import JsonObject
 
 
 def keywords(output: OutputSchema) -> JsonObject:
-    """Write the schema as an object. The request has no field for a name, a description or a strict flag."""
+    """Write the schema as an object.
+
+    The request has no field for a name, a description or a strict flag.
+    """
     return {"format": output.schema}
 
 

@@ -19,7 +19,9 @@ from toolshape._schema.values import append_text
 
 
 def as_response(body: Any) -> Any:
-    """Return a response, or wrap a message or a single call in a response; return ``None`` for any other body."""
+    """Return a response, or wrap a message or a single call in a response;
+    return ``None`` for any other body.
+    """
     if member(body, "done") is not None and member(body, "message") is not None:
         return body
     if member(body, "role") == "assistant" and isinstance(member(body, "tool_calls"), list):
@@ -36,7 +38,10 @@ def recognises(body: Any) -> bool:
 
 
 def read(body: Any) -> Read | None:
-    """Read the calls. A message of JSON with calls and text is returned as it came; see ``_read_any``."""
+    """Read the calls.
+
+    A message of JSON with calls and text is returned as it came; see ``_read_any``.
+    """
     if type(body) is dict:
         try:
             message = body["message"]
@@ -110,7 +115,9 @@ def text_delta(event: JsonObject) -> TextDelta:
 
 
 def ending(body: JsonObject) -> Ending:
-    """Find the error of a stream that broke: ``{"error": ...}`` is its last line (the server's source of 2026-08-21)."""
+    """Find the error of a stream that broke: ``{"error": ...}`` is its last line (the
+    server's source of 2026-08-21).
+    """
     return Ending(error_words(body.get("error")))
 
 

@@ -24,13 +24,15 @@ SERVER = (
     everywhere(rewrites.open_objects),
     everywhere(rewrites.only_keywords(*SERVER_KEYWORDS)),
 )
-# The Python client keeps even fewer keywords of a parameter (Tool.Function.Parameters.Property): a parameter that is
-# an object or a union would arrive as {}.
+# The Python client keeps even fewer keywords of a parameter (Tool.Function.Parameters.Property): a
+# parameter that is an object or a union would arrive as {}.
 CLIENT_KEYWORDS = frozenset({"type", "items", "description", "enum"})
 
 
 def plain_fields(node: JsonSchema, at: Place) -> Change | None:
-    """Turn parameters that are objects or unions into JSON text strings: the client sends only scalars and arrays."""
+    """Turn parameters that are objects or unions into JSON text strings: the client
+    sends only scalars and arrays.
+    """
     if not at.is_root:
         return None
     changes = {
@@ -50,7 +52,9 @@ def plain_fields(node: JsonSchema, at: Place) -> Change | None:
 
 
 def client_keywords(node: JsonSchema, at: Place) -> str | None:
-    """Check that a parameter has only the four keywords that the client keeps; the client silently drops all others."""
+    """Check that a parameter has only the four keywords that the client keeps; the
+    client silently drops all others.
+    """
     if at.is_root:
         properties = node.get("properties", {}).items()
     else:
@@ -71,7 +75,10 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Return the tools of a request. Ollama has no tool_choice: "none" sends no tools, and no call can be forced."""
+    """Return the tools of a request.
+
+    Ollama has no tool_choice: "none" sends no tools, and no call can be forced.
+    """
     if choice.parallel is False:
         raise unsupported(
             choice, "parallel", "Ollama has no switch for parallel calls: leave out parallel="

@@ -1,4 +1,6 @@
-"""Imitates the server of Ollama's ``/api/chat``, from ollama 0.6.3 and the server's source of 2026-08-21."""
+"""Imitates the server of Ollama's ``/api/chat``, from ollama 0.6.3 and the
+server's source of 2026-08-21.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -35,7 +37,10 @@ ENDPOINT = Endpoint(
 
 
 def respond(said: Completion) -> JsonObject:
-    """Write a response. If a call's arguments are not an object, the model's text becomes content instead of a call."""
+    """Write a response.
+
+    If a call's arguments are not an object, the model's text becomes content instead of a call.
+    """
     calls, _ = sent_calls(said)
     malformed = [
         arguments_text(call) for call in said.calls if not isinstance(call.arguments, dict)
@@ -63,7 +68,9 @@ def respond(said: Completion) -> JsonObject:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """Split a response into lines: text in pieces, each call whole, and last the finish reason and the token counts."""
+    """Split a response into lines: text in pieces, each call whole, and last the
+    finish reason and the token counts.
+    """
     base: JsonObject = {key: body[key] for key in ("model", "created_at") if key in body}
     message = body["message"]
     for key in ("thinking", "content"):

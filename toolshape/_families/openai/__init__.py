@@ -104,8 +104,9 @@ OPENAI = Provider(
         strict="`function.strict`, off by default",
     ),
 )
-# The limits until 2025 were 1,024 characters of description (sentry-mcp#106), and 100 properties and 5 levels (Azure's
-# page of 2025-01). toolshape assumes that older models and Azure still have these limits.
+# The limits until 2025 were 1,024 characters of description (sentry-mcp#106), and 100 properties
+# and 5 levels (Azure's page of 2025-01). toolshape assumes that older models and Azure still have
+# these limits.
 OLDER = replace(
     OPENAI,
     schema=replace(

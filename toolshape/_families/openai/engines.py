@@ -1,8 +1,10 @@
-"""Writes schemas for engines that constrain decoding: what an engine keeps is sent, and the rest is described.
+"""Writes schemas for engines that constrain decoding: what an engine keeps is
+sent, and the rest is described.
 
-An engine that cannot compile a schema makes its server refuse the whole request; one that compiles it may
-still leave out a constraint, and the model then never learns of it. Both were measured by walking the
-matchers over valid and invalid texts (``tests/engines``; ``docs/engines.md`` is the table).
+An engine that cannot compile a schema makes its server refuse the whole request; one that compiles
+it may still leave out a constraint, and the model then never learns of it. Both were measured by
+walking the matchers over valid and invalid texts (``tests/engines``; ``docs/engines.md`` is the
+table).
 """
 
 from typing import Any
@@ -40,7 +42,9 @@ def is_kept_by_xgrammar(keyword: str, value: Any) -> bool:  # noqa: ARG001 - as 
 
 
 def is_kept_by_outlines(keyword: str, value: Any) -> bool:  # noqa: ARG001 - as say_instead asks
-    """Return whether outlines-core keeps a pattern; its dot and negated classes let a quote through, which ends no text."""
+    """Return whether outlines-core keeps a pattern; its dot and negated classes let a
+    quote through, which ends no text.
+    """
     if isinstance(value, str):
         steps = steps_of_whole(value)
     else:
@@ -73,17 +77,22 @@ def constraints_beside_unions(node: JsonSchema, at: Place) -> Change | None:
 
 
 FOR_XGRAMMAR = (everywhere(rewrites.say_instead("pattern", unless=is_kept_by_xgrammar)),)
-"""What makes the server refuse the request is described instead, and patterns of which another is kept."""
+"""What makes the server refuse the request is described instead, and
+patterns of which another is kept.
+"""
 KEPT_BY_XGRAMMAR = (
     *FOR_XGRAMMAR,
     everywhere(patterns_beside),
     everywhere(constraints_beside_unions),
-    # xgrammar keeps it for integers, but vLLM looks for it and refuses the schema, or takes another engine.
+    # xgrammar keeps it for integers, but vLLM looks for it and refuses the schema, or takes another
+    # engine.
     everywhere(rewrites.say_instead("multipleOf")),
 )
 """What the server would take and not keep is described instead, too."""
 FOR_OUTLINES = (everywhere(boolean_schemas_as_objects),)
-"""What comes before the other rewrites: a schema that is ``true`` is refused where an empty one can be rewritten."""
+"""What comes before the other rewrites: a schema that is ``true`` is refused where
+an empty one can be rewritten.
+"""
 KEPT_BY_OUTLINES = (
     everywhere(rewrites.say_instead("pattern", unless=is_kept_by_outlines)),
     everywhere(patterns_beside),

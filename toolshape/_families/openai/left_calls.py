@@ -8,8 +8,8 @@ from toolshape._records.result import ResponseWarning
 def left_calls(message: WireMessage, provider: str) -> tuple[ResponseWarning, ...]:
     """Return a warning if the text of a message contains the opening mark of a call.
 
-    If a message has neither text nor calls, this function searches its reasoning, because a model may forget to
-    close its reasoning before a call.
+    If a message has neither text nor calls, this function searches its reasoning, because a model
+    may forget to close its reasoning before a call.
     """
     text = visible_text(message)
     is_reasoning = not text.strip() and not message.get("tool_calls")

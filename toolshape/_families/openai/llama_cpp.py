@@ -16,9 +16,9 @@ from toolshape._schema.walk import everywhere
 
 EVIDENCE = "llama.cpp's server, build 10434, measured 2026-11-27"
 
-# An anchored pattern of literals, classes, groups and repetitions. The server refuses ``\\d``, ``\\w``
-# and ``\\s``, escapes of other characters, repeated characters outside of ASCII, and patterns without
-# anchors; of look-arounds and flags it makes a grammar that does not keep them.
+# An anchored pattern of literals, classes, groups and repetitions. The server refuses ``\\d``,
+# ``\\w`` and ``\\s``, escapes of other characters, repeated characters outside of ASCII, and
+# patterns without anchors; of look-arounds and flags it makes a grammar that does not keep them.
 _PATTERN = re.compile(
     r"""\^(?:
       [A-Za-z0-9\ _:/@,;=%\#!~'"<>&.-]                    # a literal

@@ -77,7 +77,8 @@ _READ = {"role", "content", "tool_calls", "tool_call_id", "function_call"}
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details", "tool_plan", "thinking")
 """The keys that hold a model's reasoning.
 
-The vendors, in the order of the keys: DeepSeek and similar vendors; Groq and OpenRouter; OpenRouter; Cohere; Ollama.
+The vendors, in the order of the keys: DeepSeek and similar vendors; Groq and OpenRouter;
+OpenRouter; Cohere; Ollama.
 """
 
 
@@ -113,7 +114,10 @@ def _read_other_members(item: JsonObject) -> list[MessagePart]:
 
 
 def _read_member(key: str, value: Any) -> MessagePart:
-    """Read a member. Refusals and transcripts of audio become the assistant's text; others become provider parts."""
+    """Read a member.
+
+    Refusals and transcripts of audio become the assistant's text; others become provider parts.
+    """
     text = value if key == "refusal" else None
     if isinstance(value, dict) and key == "audio":
         text = value.get("transcript")
@@ -197,7 +201,9 @@ def _read_piece(piece: Any, path: str) -> MessagePart:
 
 
 def read_media(piece: JsonObject) -> Image | File | None:
-    """Return the image, audio, video or file in a content part; ``None`` if there is none, or if it cannot be read."""
+    """Return the image, audio, video or file in a content part; ``None`` if there is
+    none, or if it cannot be read.
+    """
     try:
         return _media(piece.get("type"), piece)
     except (ValueError, TypeError, AttributeError, LookupError):
@@ -209,7 +215,10 @@ _URLS = {
     "audio_url": ("file", "audio/mpeg"),
     "video_url": ("file", "video/mp4"),
 }
-"""The content parts that hold a URL, with their kind of media and default media type. OpenAI has only ``image_url``."""
+"""The content parts that hold a URL, with their kind of media and default media type.
+
+OpenAI has only ``image_url``.
+"""
 
 
 def _media(kind: Any, piece: JsonObject) -> Image | File | None:  # noqa: PLR0911 - one return for each kind
@@ -251,7 +260,10 @@ def _read_call_part(call: JsonObject, path: str) -> ToolCallPart:
 
 
 def normalise_id(given: Any) -> Any:
-    """Return an id, or an empty string if it is missing. Mistral's SDK writes a missing id as the string "null"."""
+    """Return an id, or an empty string if it is missing.
+
+    Mistral's SDK writes a missing id as the string "null".
+    """
     if given is None or given == "null":
         return ""
     return given
@@ -304,9 +316,10 @@ def _result_text(content: Any) -> str:
 class VendorForm(NamedTuple):
     """How a vendor's messages differ from OpenAI's messages.
 
-    ``name_key`` is the key that holds the tool's name in the message of a result. ``sends_made_up_ids``: if the model
-    gave a call no id, the call and its result are sent with a generated id. ``shows_media``: the images and files of a
-    result follow the result in a user's message. ``arguments`` is the form of a call's arguments.
+    ``name_key`` is the key that holds the tool's name in the message of a result.
+    ``sends_made_up_ids``: if the model gave a call no id, the call and its result are sent with a
+    generated id. ``shows_media``: the images and files of a result follow the result in a user's
+    message. ``arguments`` is the form of a call's arguments.
     """
 
     name_key: str = ""
@@ -329,7 +342,9 @@ def write(message: Message, form: VendorForm = OPENAI_FORM) -> list[WireMessage]
 
 
 def _write_results(results: list[ToolResultPart], form: VendorForm) -> list[WireMessage]:
-    """Write one message for each result, in order, and then one message with the images and files of all results."""
+    """Write one message for each result, in order, and then one message with the
+    images and files of all results.
+    """
     messages: list[WireMessage] = []
     media: list[JsonObject] = []
     for part in results:
@@ -391,9 +406,11 @@ def _is_content(part: MessagePart) -> bool:
 
 
 def _write_content(pieces: list[MessagePart], role: str) -> Any:
-    """Return the content as a string if possible, because all vendors accept a string; otherwise as a list of parts.
+    """Return the content as a string if possible, because all vendors accept a
+    string; otherwise as a list of parts.
 
-    A single new text becomes a string. For the assistant, several new texts are joined into a string.
+    A single new text becomes a string. For the assistant, several new texts are joined into a
+    string.
     """
     if all(isinstance(part, TextPart) and part.raw is None for part in pieces) and (
         len(pieces) == 1 or role == "assistant"
@@ -437,7 +454,9 @@ _FILES = frozenset({"text/*", "application/*", "audio/wav", "audio/mpeg"})
 
 
 def with_id(raw: JsonObject, call_id: str | None) -> JsonObject | None:
-    """Return a call or a result with another id; ``None`` for the forms of 2023, which have names instead of ids."""
+    """Return a call or a result with another id; ``None`` for the forms of 2023,
+    which have names instead of ids.
+    """
     if raw.get("role") == "function" or raw.keys() <= {"name", "arguments"}:
         return None
     return with_id_at(
@@ -456,8 +475,8 @@ HISTORIES = Histories(
     write=write,
     with_id=with_id,
     input_kinds=frozenset({"image", "image_url", "file", "audio"}),
-    # openai 3.54.0 InputAudio accepts wav or mp3. Since 2026-02-24, files may be documents of any kind:
-    # pydantic/pydantic-ai#4445.
+    # openai 3.54.0 InputAudio accepts wav or mp3. Since 2026-02-24, files may be documents of any
+    # kind: pydantic/pydantic-ai#4445.
     media_types=_FILES | {"image/jpeg", "image/png", "image/gif", "image/webp"},
     rules=(
         *PAIRING,
@@ -512,7 +531,9 @@ def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
 
 
 def write_custom_call(call_id: str, name: str, text: str) -> JsonObject:
-    """Write a call whose arguments are plain text (``ChatCompletionMessageCustomToolCallParam`` of openai 3.57.0)."""
+    """Write a call whose arguments are plain text
+    (``ChatCompletionMessageCustomToolCallParam`` of openai 3.57.0).
+    """
     return {"id": call_id, "type": "custom", "custom": {"name": name, "input": text}}
 
 
@@ -552,9 +573,11 @@ def read_call(call: Any) -> WireCall:
 
 
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
-    """Write one message for each result: every call needs a result directly after the assistant's message.
+    """Write one message for each result: every call needs a result directly
+    after the assistant's message.
 
-    There is no error flag. A tool's message holds only text, so images and files follow in one user's message.
+    There is no error flag. A tool's message holds only text, so images and files follow in one
+    user's message.
     """
     answers: list[WireMessage] = []
     media: list[JsonObject] | None = None
@@ -576,7 +599,9 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
 
 
 def write_result(call_id: str, text: str) -> WireMessage:
-    """Write the message for a result; if the result is an error, ``text`` already has the error mark."""
+    """Write the message for a result; if the result is an error,
+    ``text`` already has the error mark.
+    """
     return {"role": "tool", "tool_call_id": call_id, "content": text}
 
 
@@ -606,7 +631,9 @@ def write_result_part(part: ToolResultPart, form: VendorForm) -> WireMessage:
 
 
 def _vendor_message(form: VendorForm, call_id: str | None, text: str, name: str) -> WireMessage:
-    """Return the message for a result in the vendor's form, with the error mark in ``text``; ``None`` is no id."""
+    """Return the message for a result in the vendor's form, with the error mark
+    in ``text``; ``None`` is no id.
+    """
     message: WireMessage = {"role": "tool"}
     if call_id is not None:
         message["tool_call_id"] = call_id
@@ -617,12 +644,17 @@ def _vendor_message(form: VendorForm, call_id: str | None, text: str, name: str)
 
 
 def _write_legacy_result(name: str, text: str) -> WireMessage:
-    """Write the result of a ``function_call`` (the form of 2023). OpenAI matches the result to the call by name."""
+    """Write the result of a ``function_call`` (the form of 2023).
+
+    OpenAI matches the result to the call by name.
+    """
     return {"role": "function", "name": name, "content": text}
 
 
 def _media_content(call_id: str, name: str, parts: Sequence[Part]) -> list[JsonObject]:
-    """Write text that names the result, then its images and files; return an empty list if the result has no media."""
+    """Write text that names the result, then its images and files; return an empty
+    list if the result has no media.
+    """
     media = [part for part in parts if not isinstance(part, Text)]
     if not media:
         return []
@@ -649,10 +681,11 @@ _ERROR_MARK = re.compile(r" *Error \[[a-z_]+\]: ")
 
 
 def add_error_mark(text: str, code: str | None) -> str:
-    """Return the text of a result for families without an error flag: an error's text gets a mark at the beginning.
+    """Return the text of a result for families without an error flag: an error's
+    text gets a mark at the beginning.
 
-    If a value begins like an error mark, it gets a leading space. So the mark is reliable, and the value can be read
-    back.
+    If a value begins like an error mark, it gets a leading space. So the mark is reliable, and the
+    value can be read back.
     """
     if code is not None:
         return f"Error [{code}]: {text}"

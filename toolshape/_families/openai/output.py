@@ -1,7 +1,7 @@
 """Writes ``response_format`` for OpenAI's Chat Completions, and finds the answer in a message.
 
-The types come from openai 3.57.0, read on 2026-11-25. The server refuses a ``strict`` flag beside ``json_schema``
-(BerriAI/litellm#10320).
+The types come from openai 3.57.0, read on 2026-11-25. The server refuses a ``strict`` flag beside
+``json_schema`` (BerriAI/litellm#10320).
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,10 @@ def keywords(output: OutputSchema) -> JsonObject:
 
 
 def named_schema(output: OutputSchema) -> JsonObject:
-    """Write a schema with its name. Add the description if there is one, and ``strict`` if the schema is strict."""
+    """Write a schema with its name.
+
+    Add the description if there is one, and ``strict`` if the schema is strict.
+    """
     fields: JsonObject = {"name": output.name, "schema": output.schema}
     if output.description:
         fields["description"] = output.description
@@ -38,7 +41,10 @@ def answer(assistant: Sequence[WireMessage]) -> AnswerText:
 
 
 def sent(body: JsonObject) -> SentOutput | None:
-    """Read the output schema from a request, and whether it is strict. OpenAI enforces only a strict schema."""
+    """Read the output schema from a request, and whether it is strict.
+
+    OpenAI enforces only a strict schema.
+    """
     response_format = as_object(body.get("response_format"))
     if response_format.get("type") != "json_schema":
         return None

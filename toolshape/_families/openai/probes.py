@@ -1,4 +1,5 @@
-"""Requests that Chat Completions refuses, each with an accepted twin, and the addresses of APIs with the same form.
+"""Requests that Chat Completions refuses, each with an accepted twin, and the
+addresses of APIs with the same form.
 
 The addresses are the defaults of the vendors' SDKs and documentation, read on 2026-11-25.
 """
@@ -120,7 +121,9 @@ OPENAI_ADDRESS = address_of_chat(
 
 
 def question(model: str, text: str, *, is_streamed: bool) -> JsonObject:
-    """Return the body of a request that asks a model a question, at temperature 0 so that answers vary little."""
+    """Return the body of a request that asks a model a question, at temperature
+    0 so that answers vary little.
+    """
     body: JsonObject = {
         "model": model,
         "messages": [{"role": "user", "content": text}],
@@ -152,5 +155,7 @@ def complete_answer(given: str) -> str | None:
 
 
 def has_usage(given: str) -> bool:
-    """Return whether a response, or the text of a stream, reports the number of tokens in the request."""
+    """Return whether a response, or the text of a stream, reports the
+    number of tokens in the request.
+    """
     return re.search(r'"prompt_tokens"\s*:\s*[1-9]', given) is not None

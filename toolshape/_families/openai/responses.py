@@ -1,6 +1,7 @@
 """Reads responses of OpenAI's Chat Completions, and assembles its streams.
 
-The types come from openai 3.51.0, read on 2026-11-20. The server's messages are from the cited issues.
+The types come from openai 3.51.0, read on 2026-11-20. The server's messages are from the cited
+issues.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +37,9 @@ from toolshape.messages import ReasoningPart, TextPart
 
 
 def as_completion(body: Any) -> Any:
-    """Return a response, or wrap a message or a single call in a response; return ``None`` for any other body."""
+    """Return a response, or wrap a message or a single call in a response;
+    return ``None`` for any other body.
+    """
     if isinstance(member(body, "choices"), list):
         return body
     is_plain = isinstance(member(body, "content"), str) or member(body, "function_call") is not None
@@ -142,7 +145,10 @@ def as_assistant(message: WireMessage) -> WireMessage:
 
 
 def with_content(message: WireMessage) -> WireMessage:
-    """Return the message with content that a request accepts: a string, or parts. A gateway may send other content."""
+    """Return the message with content that a request accepts: a string, or parts.
+
+    A gateway may send other content.
+    """
     content = message.get("content")
     if content is None or isinstance(content, str):
         return message
@@ -164,7 +170,9 @@ def is_stray(call: WireCall) -> bool:
 
 
 def without_strays(message: WireMessage, found: Sequence[WireCall]) -> WireMessage:
-    """Return the message without its stray calls, and without the list of calls if no other call remains."""
+    """Return the message without its stray calls, and without the list of
+    calls if no other call remains.
+    """
     real_calls = [
         item for item, call in zip(message["tool_calls"], found, strict=True) if not is_stray(call)
     ]
@@ -186,7 +194,8 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
 
 
 def _adds_only(body: JsonObject, event: JsonObject) -> bool:
-    """Merge an event that only adds to what is there, as nearly every event does; return whether it was one.
+    """Merge an event that only adds to what is there, as nearly every event
+    does; return whether it was one.
 
     Whatever it does not know, it leaves to ``_fold_any``: more than one choice or key, a name, an
     id, an end.
@@ -228,10 +237,12 @@ _SILENT = frozenset({"error", *_COUNTS})
 
 
 def _fold_any(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge any event. A call is complete if its text is whole and the next call has begun, or if the response ends.
+    """Merge any event.
 
-    Fragments of several calls may alternate: if the text of a call is not whole when the next call begins, the earlier
-    call may continue.
+    A call is complete if its text is whole and the next call has begun, or if the response ends.
+
+    Fragments of several calls may alternate: if the text of a call is not whole when the next call
+    begins, the earlier call may continue.
     """
     choice = body.setdefault(
         "choices", [{"index": 0, "message": {"role": "assistant", "content": None}}]
@@ -257,7 +268,8 @@ def _fold_any(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
             choice["finish_reason"] = finish = event_choice["finish_reason"]
     if finish is not None:
         return _calls_at_end(choice["message"], FINISHES.get(str(finish), "other"))
-    # If this event began new calls, check the previously last call, and all new calls except the last.
+    # If this event began new calls, check the previously last call, and all new calls except the
+    # last.
     candidates = range(max(call_count - 1, 0), len(calls) - 1) if len(calls) > call_count else ()
     return [
         (position, read_call(calls[position]))
@@ -279,7 +291,10 @@ def _keep_other_choice(body: JsonObject, index: int, delta: JsonObject) -> None:
 
 
 def _calls_at_end(message: WireMessage, finish: Finish) -> list[Completed]:
-    """Return the calls of a response that has ended. If the response ended early, return only complete calls."""
+    """Return the calls of a response that has ended.
+
+    If the response ended early, return only complete calls.
+    """
     calls, legacy_call = (
         list(map(read_call, message.get("tool_calls") or ())),
         message.get("function_call"),
@@ -323,7 +338,10 @@ def _join_field(message: WireMessage, key: str, value: Any) -> None:
 
 
 def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject) -> None:
-    """Merge a fragment into its call, or begin a call. Ignore a fragment that names none, which some gateways send."""
+    """Merge a fragment into its call, or begin a call.
+
+    Ignore a fragment that names none, which some gateways send.
+    """
     index, key = part.get("index"), "custom" if _is_custom(part) else "function"
     function, call_id = part.get(key) or {}, part.get("id")
     position = _position_of(places, calls, part, function)
@@ -373,7 +391,8 @@ def _add_arguments(places: dict[Any, int], position: int, call: JsonObject, text
 def _position_of(
     places: dict[Any, int], calls: list[JsonObject], part: JsonObject, function: JsonObject
 ) -> int | None:
-    """Return the position of the call that a fragment may continue; ``None`` if it can only begin a call.
+    """Return the position of the call that a fragment may continue;
+    ``None`` if it can only begin a call.
 
     ``places`` maps both ids and indices to positions in ``calls``. These are tried in turn, because
     servers leave out, repeat and share each of them: the index, unless the call there has another
@@ -447,8 +466,9 @@ _ARGUMENTS = {"function": "arguments", "custom": "input"}
 def _is_custom(part: JsonObject) -> bool:
     """Whether a fragment is of a custom call.
 
-    The SDK's types of openai 3.57.0 have no such fragment, but servers send them (openai/openai-openapi#576, 2026-09).
-    Some gateways add an empty ``custom`` to each fragment of a function's call (earendil-works/pi#8504).
+    The SDK's types of openai 3.57.0 have no such fragment, but servers send them
+    (openai/openai-openapi#576, 2026-09). Some gateways add an empty ``custom`` to each fragment of
+    a function's call (earendil-works/pi#8504).
     """
     custom = part.get("custom")
     return bool(custom) and isinstance(custom, dict) and not part.get("function")
@@ -463,7 +483,9 @@ def _written_part(call: JsonObject) -> JsonObject:
 
 
 def _sendable_message(message: Any) -> WireMessage:
-    """Return the message with content that requests accept, and without the fields that the SDK's ``parse`` adds."""
+    """Return the message with content that requests accept, and without the fields
+    that the SDK's ``parse`` adds.
+    """
     sent_message: WireMessage = with_content(to_plain_json(message))
     if "parsed" not in sent_message:
         return sent_message
@@ -482,7 +504,9 @@ def _without_parsed(call: Any) -> Any:
 
 
 def text_delta(event: JsonObject) -> TextDelta:
-    """Return the text and the reasoning of an event, by the rules for whole messages: a refusal counts as text."""
+    """Return the text and the reasoning of an event, by the rules for whole
+    messages: a refusal counts as text.
+    """
     text = thinking = ""
     for event_choice in event.get("choices") or ():
         if event_choice.get("index", 0) != 0:
@@ -536,8 +560,9 @@ FINISHES: Mapping[str, Finish] = {
 def usage(body: Any) -> Usage | None:
     """Read the usage in the form of OpenAI's Chat Completions, and of the vendors that follow it.
 
-    DeepSeek and Moonshot count the cached tokens at places of their own. xAI's output tokens leave out the reasoning,
-    which only the total shows (its API reference, 2026-11-23; xai_sdk's proto says the same).
+    DeepSeek and Moonshot count the cached tokens at places of their own. xAI's output tokens leave
+    out the reasoning, which only the total shows (its API reference, 2026-11-23; xai_sdk's proto
+    says the same).
     """
     node = member(body, "usage") or member(member(body, "x_groq"), "usage")
     prompt, completion = count_at(node, "prompt_tokens"), count_at(node, "completion_tokens")

@@ -1,6 +1,8 @@
-"""Writes tools and choices for OpenAI's Chat Completions, and defines the rewrites for its strict dialect.
+"""Writes tools and choices for OpenAI's Chat Completions, and defines the
+rewrites for its strict dialect.
 
-The types come from openai 3.51.0, read on 2026-11-20. The server's messages are from the cited issues.
+The types come from openai 3.51.0, read on 2026-11-20. The server's messages are from the cited
+issues.
 """
 
 import re
@@ -19,9 +21,10 @@ from toolshape._schema.walk import everywhere
 _LOOKS_AROUND = re.compile(
     r"\(\?<?[=!]"
 )  # constrained decoding uses automata, which cannot look around
-# Sources: OpenAI's Structured Outputs guide (Feb and Aug 2026) and the rejections cited below. OpenAI rejected
-# "default" in 2025 (dotnet/extensions#6266) and accepted it in 2026, so toolshape moves it into the description. On
-# lengths, see coder/mux#1220, 2025-12; on uniqueItems, see mastra#23321, 2026-09.
+# Sources: OpenAI's Structured Outputs guide (Feb and Aug 2026) and the rejections cited below.
+# OpenAI rejected "default" in 2025 (dotnet/extensions#6266) and accepted it in 2026, so toolshape
+# moves it into the description. On lengths, see coder/mux#1220, 2025-12; on uniqueItems, see
+# mastra#23321, 2026-09.
 FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
 STRICT_KEYWORDS = (
     "$ref", "$defs", "additionalProperties", "anyOf", "const", "description", "enum", "exclusiveMaximum",
@@ -29,7 +32,9 @@ STRICT_KEYWORDS = (
     "properties", "required", "type",
 )  # fmt: skip
 ACCEPTED = ("$schema", "default", "title")
-"""Keywords that OpenAI's documentation does not list, but that the server accepted in recorded requests of 2026."""
+"""Keywords that OpenAI's documentation does not list, but that the server
+accepted in recorded requests of 2026.
+"""
 OBJECTS = (
     *structure.STRUCTURE,
     everywhere(rewrites.every_object_has_properties),
@@ -85,14 +90,18 @@ def _chosen(name: str, entries: Sequence[JsonObject]) -> JsonObject:
 
 
 def request_without_subsets(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Write a request for vendors without ``allowed_tools``: if a choice names several tools, send only these tools."""
+    """Write a request for vendors without ``allowed_tools``: if a choice names
+    several tools, send only these tools.
+    """
     if len(choice.names) > 1:
         return _request_body(list(choice.chosen), "required", choice)
     return request(tools, choice)
 
 
 def request_with_words(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Write a request for servers that take only a word as the choice: if it names tools, send only these tools."""
+    """Write a request for servers that take only a word as the choice: if it
+    names tools, send only these tools.
+    """
     if choice.names:
         return _request_body(list(choice.chosen), "required", choice)
     return request(tools, choice)
@@ -123,7 +132,8 @@ ROOT = cited(
 )
 GUIDE = "Structured Outputs guide, 2026-08"
 STRICT = (structure.wrap_root, *OBJECTS)
-# Fine-tuned models and Azure accept none of these keywords (Structured Outputs guide, 2026; Azure's page of 2025-01).
+# Fine-tuned models and Azure accept none of these keywords (Structured Outputs guide, 2026; Azure's
+# page of 2025-01).
 MOVED = (
     "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems",
     "maxItems",

@@ -1,4 +1,6 @@
-"""Imitates the server of Chat Completions, with the types of openai 3.54.0 (2026-11-22) and recorded errors."""
+"""Imitates the server of Chat Completions, with the types of openai 3.54.0
+(2026-11-22) and recorded errors.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -100,8 +102,8 @@ def read_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) ->
             )
         elif isinstance(entry.get("custom"), dict):
             tools.append(read_custom(entry["custom"], f"tools[{position}].custom", position, entry))
-    # A choice of one tool has no mode, and requires it. A choice among several has one, and where that is
-    # "auto" the model may also call none, which is as if no tool was chosen.
+    # A choice of one tool has no mode, and requires it. A choice among several has one, and where
+    # that is "auto" the model may also call none, which is as if no tool was chosen.
     choice, names = body.get("tool_choice"), tuple[str, ...]()
     mode = mode_for_word(words, choice)
     if isinstance(choice, dict):
@@ -138,12 +140,16 @@ def read_request(body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES) ->
 def read_counted_request(
     body: JsonObject, words: Mapping[ChoiceMode, str] = CHOICES
 ) -> RequestRead:
-    """Read a request for a server whose streams always report the token counts, even if the request does not ask."""
+    """Read a request for a server whose streams always report the token counts,
+    even if the request does not ask.
+    """
     return read_request(body, words)._replace(wants_usage=True)
 
 
 def usage(said: Completion) -> JsonObject:
-    """Return the token counts of a response as the key ``usage``, or ``{}`` if the response does not report them."""
+    """Return the token counts of a response as the key ``usage``, or ``{}`` if the
+    response does not report them.
+    """
     if said.usage is None:
         return {}
     prompt, completion = said.usage
@@ -182,7 +188,9 @@ def respond(said: Completion) -> JsonObject:
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:
-    """Split a completion into chunks: the role, then text and arguments in pieces, and last the finish reason."""
+    """Split a completion into chunks: the role, then text and arguments in
+    pieces, and last the finish reason.
+    """
     return _chunks(body, is_whole=False)
 
 
@@ -328,7 +336,9 @@ WORDINGS: dict[str, Wording] = {
 
 
 def output_wordings(param: str, code: str | None) -> dict[str, Wording]:
-    """Return the wordings for the answer's schema: the wordings for a tool's schema, but with a different beginning."""
+    """Return the wordings for the answer's schema: the wordings for a tool's schema,
+    but with a different beginning.
+    """
     return {
         f"output:{rule}": Wording(
             wording.message.replace(_SCHEMA, "Invalid schema for response_format '{tool}': "),
@@ -369,7 +379,8 @@ def calls_have_names(request: RequestRead) -> Iterator[RequestFault]:
                 yield RequestFault(path, "empty_string", "the call has no name", subject=path)
 
 
-# For each rule, one or two users reported a refused request, and servers that imitate OpenAI's server have the rule.
+# For each rule, one or two users reported a refused request, and servers that imitate OpenAI's
+# server have the rule.
 REQUEST_RULES = (
     *request_rules(
         "dnakov/anon-kode#20, 2025; vllm-project/vllm#39780, 2026-04 (accepted in local-inference-lab/vllm#193, "

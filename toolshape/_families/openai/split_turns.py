@@ -1,8 +1,8 @@
 """Reads responses of servers that spread one turn over several choices: they are one message.
 
-GitHub's Copilot puts the text of Claude's turn into the first choice and each call into a further one
-(zeroclaw#2136, nanobot#1555, copilot-api#81; read 2026-11-28). Everywhere else a further choice is an
-alternative, whose calls must not run.
+GitHub's Copilot puts the text of Claude's turn into the first choice and each call into a further
+one (zeroclaw#2136, nanobot#1555, copilot-api#81; read 2026-11-28). Everywhere else a further choice
+is an alternative, whose calls must not run.
 """
 
 from collections.abc import Iterable
@@ -43,8 +43,8 @@ def _as_one_choice(body: Any) -> Any:
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     """Merge an event as if there were one choice.
 
-    Each choice has an end of its own. At an end, the calls of other choices may not be whole yet, so
-    only those are returned that are, and none of them twice.
+    Each choice has an end of its own. At an end, the calls of other choices may not be whole yet,
+    so only those are returned that are, and none of them twice.
     """
     if any(map(_is_further, event.get("choices") or ())):
         body["x-split"] = True

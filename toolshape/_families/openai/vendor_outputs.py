@@ -1,8 +1,10 @@
-"""Defines how vendors that offer Chat Completions differ from OpenAI in accepting a schema for the answer.
+"""Defines how vendors that offer Chat Completions differ from OpenAI in
+accepting a schema for the answer.
 
-The sources were read on 2026-11-25. All vendors take ``response_format`` as OpenAI does. Servers that compile each
-schema to a grammar constrain every answer, with or without the flag ``strict``. They silently leave out constraints
-that their grammars cannot express, so toolshape sends them every schema in the strict form.
+The sources were read on 2026-11-25. All vendors take ``response_format`` as OpenAI does. Servers
+that compile each schema to a grammar constrain every answer, with or without the flag ``strict``.
+They silently leave out constraints that their grammars cannot express, so toolshape sends them
+every schema in the strict form.
 """
 
 from dataclasses import replace
@@ -18,7 +20,8 @@ from toolshape._schema.checks import cited
 from toolshape._schema.walk import everywhere
 
 STRICT_BY_FLAG = SchemaRules(lenient=(structure.wrap_root_and_add_items,), strict=STRICT)
-"""The rules for vendors that document no dialect: schemas have OpenAI's strict form, which is the narrowest.
+"""The rules for vendors that document no dialect: schemas have OpenAI's
+strict form, which is the narrowest.
 
 toolshape knows of no schema that these vendors refuse.
 """
@@ -35,8 +38,8 @@ GROQ = replace(
     OUTPUT,
     schema=replace(
         STRICT_BY_FLAG,
-        # Only openai/gpt-oss models have the strict form, and "auto" does not know the model. The strict form has no
-        # bounds on arrays.
+        # Only openai/gpt-oss models have the strict form, and "auto" does not know the model. The
+        # strict form has no bounds on arrays.
         is_strict_by_auto=False,
         strict=(*STRICT, everywhere(rewrites.say_instead("minItems", "maxItems"))),
         strict_needs="strict answers need an openai/gpt-oss model",
@@ -56,15 +59,16 @@ FIREWORKS = replace(
     not_beside_tools=NotBesideTools("Fireworks' structured responses documentation, 2026", ""),
     evidence="Fireworks' structured responses documentation, 2026",
 )
-# xAI constrains every answer. A missing additionalProperties means false (xAI's documentation, 2026).
+# xAI constrains every answer. A missing additionalProperties means false (xAI's documentation,
+# 2026).
 XAI = replace(
     OUTPUT,
     schema=STRICT_BY_FLAG,
     is_always_strict=True,
     evidence="xAI's structured outputs documentation, 2026",
 )
-# At Cerebras, the schema is only a hint without the flag ``strict``. With the flag, a schema may have at most 5,000
-# characters, and no recursion, patterns, formats or bounds on arrays.
+# At Cerebras, the schema is only a hint without the flag ``strict``. With the flag, a schema may
+# have at most 5,000 characters, and no recursion, patterns, formats or bounds on arrays.
 _NOT_AT_CEREBRAS = ("pattern", "format", "minItems", "maxItems")
 CEREBRAS = replace(
     OUTPUT,
@@ -129,7 +133,9 @@ GRAMMAR_RULES = SchemaRules(
     strict=(*STRICT, *llama_cpp.KEPT_BY_GRAMMARS),
     engine=llama_cpp.EVIDENCE,
 )
-"""The form for servers with llama.cpp's grammars: what these keep is sent, and the rest is described."""
+"""The form for servers with llama.cpp's grammars: what these keep is
+sent, and the rest is described.
+"""
 LLAMA_CPP = replace(
     OUTPUT,
     schema=GRAMMAR_RULES,
@@ -142,6 +148,7 @@ LLAMA_CPP = replace(
 )
 LM_STUDIO = replace(
     LLAMA_CPP,
-    # Only Chat Completions take the schema, not Responses: lmstudio-ai/lmstudio-bug-tracker#2403, 2026-09.
+    # Only Chat Completions take the schema, not Responses: lmstudio-ai/lmstudio-bug-tracker#2403,
+    # 2026-09.
     evidence="LM Studio's structured output documentation, 2026-11-28",
 )

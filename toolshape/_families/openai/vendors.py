@@ -1,4 +1,6 @@
-"""Defines vendors that offer Chat Completions, and how they differ from OpenAI (evidence read on 2026-11-20)."""
+"""Defines vendors that offer Chat Completions, and how they differ from OpenAI
+(evidence read on 2026-11-20).
+"""
 
 import re
 from collections.abc import Iterator
@@ -52,7 +54,9 @@ _FACTS = OPENAI.facts
 
 
 def _endpoint_for_openai_sdk(**variables: str) -> Endpoint:
-    """Return the endpoint of a vendor that users call through OpenAI's SDK; ``variables`` add the vendor's key."""
+    """Return the endpoint of a vendor that users call through OpenAI's SDK;
+    ``variables`` add the vendor's key.
+    """
     return ENDPOINT._replace(variables={**VARIABLES, **variables})
 
 
@@ -63,8 +67,9 @@ def _endpoint_for_own_sdk(name: str, path: str = "") -> Endpoint:
     )
 
 
-# The vendors' strict dialects are undocumented: "auto" stays lenient, and True rewrites as for OpenAI. The vendors do
-# not support allowed_tools (types of groq 1.7.0, together 3.1.1, fireworks-ai 1.2.28, cerebras_cloud_sdk 1.91.0).
+# The vendors' strict dialects are undocumented: "auto" stays lenient, and True rewrites as for
+# OpenAI. The vendors do not support allowed_tools (types of groq 1.7.0, together 3.1.1,
+# fireworks-ai 1.2.28, cerebras_cloud_sdk 1.91.0).
 VENDOR = replace(
     OPENAI,
     schema=replace(OPENAI.schema, refuses_strict=(), is_strict_by_auto=False),
@@ -89,7 +94,10 @@ _NO_STRICT = replace(
 
 
 def azure_request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Return the tools and the choice. With strict tools, parallel calls must be off (Azure's page of 2025-01)."""
+    """Return the tools and the choice.
+
+    With strict tools, parallel calls must be off (Azure's page of 2025-01).
+    """
     if choice.is_strict and choice.parallel is True:
         message = "Azure does not support parallel strict calls: use strict=False"
         raise unsupported(choice, "parallel", message, "Azure's page of 2025-01")
@@ -125,8 +133,8 @@ AZURE = replace(
     ),
 )
 
-# Function calling guide, 2026: strings may have a pattern and some formats, but arrays may have no bounds. DeepSeek
-# spells $defs differently, so toolshape inlines references.
+# Function calling guide, 2026: strings may have a pattern and some formats, but arrays may have no
+# bounds. DeepSeek spells $defs differently, so toolshape inlines references.
 DEEPSEEK_FORMATS = ("email", "hostname", "ipv4", "ipv6", "uuid")
 DEEPSEEK_KEYWORDS = tuple(
     key
@@ -154,7 +162,8 @@ def no_schema_of_answers(request: RequestRead) -> Iterator[RequestFault]:
 DEEPSEEK = replace(
     VENDOR,
     name="deepseek",
-    # DeepSeek refuses json_schema: "This response_format type is unavailable now" (inspect_ai#4916, 2026-08).
+    # DeepSeek refuses json_schema: "This response_format type is unavailable now" (inspect_ai#4916,
+    # 2026-08).
     output=None,
     schema=replace(
         VENDOR.schema,
@@ -174,7 +183,8 @@ DEEPSEEK = replace(
             everywhere(rewrites.say_formats_but(*DEEPSEEK_FORMATS)),
             everywhere(rewrites.only_keywords(*DEEPSEEK_KEYWORDS)),
         ),
-        # The strict dialect is documented, but "auto" cannot know the base URL, so "auto" also stays lenient here.
+        # The strict dialect is documented, but "auto" cannot know the base URL, so "auto" also
+        # stays lenient here.
         strict_needs='strict tools need base_url="https://api.deepseek.com/beta"',
         budget=Budget(is_shared=True, evidence="DeepSeek's function calling guide, 2026"),
     ),
@@ -250,7 +260,8 @@ XAI = replace(
     ),
     facts=_FACTS._replace(strict="`function.strict`, its dialect undocumented"),
 )
-# OpenRouter passes tools on to a model, which sets the limits and the dialect (OpenRouter's documentation, 2026).
+# OpenRouter passes tools on to a model, which sets the limits and the dialect (OpenRouter's
+# documentation, 2026).
 OPENROUTER = replace(
     VENDOR,
     name="openrouter",
@@ -355,7 +366,8 @@ VLLM = replace(
         needs="`--enable-auto-tool-choice --tool-call-parser ...` on the server",
     ),
 )
-# SGLang's grammars are xgrammar's by default: docs.sglang.io, "Structured Outputs", read 2026-11-28.
+# SGLang's grammars are xgrammar's by default: docs.sglang.io, "Structured Outputs", read
+# 2026-11-28.
 SGLANG = replace(
     VLLM,
     name="sglang",
@@ -431,7 +443,8 @@ LM_STUDIO = replace(
         },
     ),
 )
-# Moonshot refuses references: "not a valid moonshot flavored json schema ... $defs not found" (command-code#566).
+# Moonshot refuses references: "not a valid moonshot flavored json schema ... $defs not found"
+# (command-code#566).
 MOONSHOT = replace(
     _NO_STRICT,
     name="moonshot",
@@ -451,7 +464,8 @@ MOONSHOT = replace(
                 always="thinking",
             )
         ),
-        # The server refuses audio and files, and accepts videos: @ai-sdk/moonshotai 3.0.32, 2026-08.
+        # The server refuses audio and files, and accepts videos: @ai-sdk/moonshotai 3.0.32,
+        # 2026-08.
         input_kinds=frozenset({"image", "image_url", "video", "video_url"}),
         media_types=frozenset({"image/*", "video/*"}),
     ),

@@ -1,4 +1,6 @@
-"""Reads and writes the items of OpenAI's Responses API, with the types of openai 3.54.0 (read on 2026-11-22)."""
+"""Reads and writes the items of OpenAI's Responses API, with the types of
+openai 3.54.0 (read on 2026-11-22).
+"""
 
 import json
 from collections.abc import Sequence
@@ -54,7 +56,10 @@ from toolshape.messages import (
 )
 
 ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
-"""For each type of call item, the key of its arguments. The arguments of a custom call are plain text."""
+"""For each type of call item, the key of its arguments.
+
+The arguments of a custom call are plain text.
+"""
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 
 
@@ -155,7 +160,9 @@ def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
 
 
 def write_custom_call(call_id: str, name: str, text: str) -> JsonObject:
-    """Write the item for a call whose arguments are plain text (``ResponseCustomToolCallParam`` of openai 3.57.0)."""
+    """Write the item for a call whose arguments are plain text
+    (``ResponseCustomToolCallParam`` of openai 3.57.0).
+    """
     return {"type": "custom_tool_call", "call_id": call_id, "name": name, "input": text}
 
 
@@ -261,7 +268,8 @@ HISTORIES = Histories(
     is_system_first=True,
     is_items=True,
     input_kinds=frozenset({"image", "image_url", "file", "file_url"}),
-    # openai 3.54.0 ResponseInputContentParam has no audio. Since 2026-02-24, files may be documents of any kind.
+    # openai 3.54.0 ResponseInputContentParam has no audio. Since 2026-02-24, files may be documents
+    # of any kind.
     media_types=frozenset(
         {"image/jpeg", "image/png", "image/gif", "image/webp", "text/*", "application/*"}
     ),
@@ -335,9 +343,9 @@ def write_result(
 ) -> JsonObject:
     """Write the item that answers a call item; there is no error flag.
 
-    If a program called the tool, the call names this program as its ``caller``, and the item must name it as well.
-    Otherwise, the program cannot continue (OpenHands/software-agent-sdk#4082 and openai/openai-agents-python#3833,
-    2026-07).
+    If a program called the tool, the call names this program as its ``caller``, and the item must
+    name it as well. Otherwise, the program cannot continue (OpenHands/software-agent-sdk#4082 and
+    openai/openai-agents-python#3833, 2026-07).
     """
     is_plain = not parts and code is None and type(call) is dict and "caller" not in call
     if is_plain and call.get("type") == "function_call" and "Error [" not in text:
@@ -357,7 +365,10 @@ def write_result(
 
 
 def _mark_parts(parts: tuple[Part, ...], code: str | None) -> tuple[Part, ...]:
-    """Return the parts of a result. If the result is an error, put the error mark before the first text."""
+    """Return the parts of a result.
+
+    If the result is an error, put the error mark before the first text.
+    """
     if not parts:
         return ()
     first = parts[0].text if isinstance(parts[0], Text) else None

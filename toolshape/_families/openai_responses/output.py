@@ -1,7 +1,8 @@
-"""Writes ``text.format`` for OpenAI's Responses API, and finds the answer in the items of a response.
+"""Writes ``text.format`` for OpenAI's Responses API, and finds the
+answer in the items of a response.
 
-The types come from openai 3.57.0, read on 2026-11-25. toolshape always sends ``strict``, as for tools, because the
-documentation does not say what the server does without it.
+The types come from openai 3.57.0, read on 2026-11-25. toolshape always sends ``strict``, as for
+tools, because the documentation does not say what the server does without it.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,9 @@ def keywords(output: OutputSchema) -> JsonObject:
 
 
 def answer(assistant: Sequence[WireMessage]) -> AnswerText:
-    """Return the text of the messages in the final-answer phase, and of the messages without a phase."""
+    """Return the text of the messages in the final-answer phase, and
+    of the messages without a phase.
+    """
     messages = [
         item
         for item in assistant

@@ -1,6 +1,7 @@
 """Reads responses of OpenAI's Responses API, and assembles its streams.
 
-The types come from openai 3.51.0, read on 2026-11-20. The dialect and the names are the same as in Chat Completions.
+The types come from openai 3.51.0, read on 2026-11-20. The dialect and the names are the same as in
+Chat Completions.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -25,7 +26,9 @@ from toolshape._schema.values import append_text
 
 
 def as_response(body: Any) -> Any:
-    """Return a response, or wrap items that include a call in a response; return ``None`` for any other body."""
+    """Return a response, or wrap items that include a call in a response;
+    return ``None`` for any other body.
+    """
     if member(body, "object") == "response" and isinstance(member(body, "output"), list):
         return body
     items = body if isinstance(body, list) else [body]
@@ -44,7 +47,10 @@ def recognises(body: Any) -> bool:
 
 
 def read(body: Any) -> Read | None:
-    """Read the calls. A response of JSON in which every item is known is returned as it came; see ``_read_any``."""
+    """Read the calls.
+
+    A response of JSON in which every item is known is returned as it came; see ``_read_any``.
+    """
     if type(body) is dict:
         try:
             # What is not known here goes to the other reader, because a guess would be faster than
@@ -72,7 +78,10 @@ def read(body: Any) -> Read | None:
 
 
 def _read_any(body: Any) -> Reading | None:
-    """Read any body. A response has a status instead of a finish reason; an incomplete response states why."""
+    """Read any body.
+
+    A response has a status instead of a finish reason; an incomplete response states why.
+    """
     body = as_response(body)
     if body is None:
         return None
@@ -99,7 +108,10 @@ def _read_any(body: Any) -> Reading | None:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event. Items arrive by index. When an item is done, the server sends the whole item once more."""
+    """Merge an event. Items arrive by index.
+
+    When an item is done, the server sends the whole item once more.
+    """
     kind = str(event.get("type", ""))
     if kind in _PIECES and _adds_only(body, event, _PIECES[kind]):
         return ()
@@ -193,11 +205,15 @@ _TEXT_KEYS = {
     "response.output_text.delta": ("output_text", "text"),
     "response.refusal.delta": ("refusal", "refusal"),
 }
-"""The events that add text to a message, each with the type of the part and the key of the part's text."""
+"""The events that add text to a message, each with the type of the part
+and the key of the part's text.
+"""
 
 
 def _part_at(item: JsonObject, event: JsonObject) -> tuple[list[JsonObject], int]:
-    """Return the list of parts that a message holds, and the position of the part that an event changes."""
+    """Return the list of parts that a message holds, and the position of
+    the part that an event changes.
+    """
     raw_content = item.get("content")
     if isinstance(raw_content, list):
         content: list[JsonObject] = list(raw_content)
@@ -216,7 +232,10 @@ def _begin_part(item: JsonObject, event: JsonObject) -> None:
 
 
 def _join_text(item: JsonObject, event: JsonObject, part_type: str, key: str) -> None:
-    """Add a piece of text to a message, to keep it if the stream breaks. The finished item later replaces the text."""
+    """Add a piece of text to a message, to keep it if the stream breaks.
+
+    The finished item later replaces the text.
+    """
     content, position = _part_at(item, event)
     if not isinstance(content[position].get(key), str):
         if key == "text":
@@ -251,7 +270,10 @@ _WAITING = frozenset(
 
 
 def _waits(item: JsonObject, answered: Collection[Any]) -> bool:
-    """Whether an item waits for the app. What runs in the provider's container has its output beside it."""
+    """Whether an item waits for the app.
+
+    What runs in the provider's container has its output beside it.
+    """
     if item.get("type") == "tool_search_call" and item.get("execution") != "client":
         return False
     return item.get("type") in _WAITING and (item.get("call_id") or item.get("id")) not in answered
@@ -271,7 +293,9 @@ def _waiting_in(items: Sequence[JsonObject]) -> tuple[WaitingItem, ...]:
 
 
 def ending(body: Any) -> Ending:
-    """Find an error, a status that is no end, and the items that wait for the app, also in a list of items alone."""
+    """Find an error, a status that is no end, and the items that wait for the app,
+    also in a list of items alone.
+    """
     if isinstance(body, list):
         body = {"output": body}
     status, items = body.get("status"), body.get("output") or ()
@@ -291,7 +315,9 @@ def ending(body: Any) -> Ending:
 
 
 def usage(body: Any) -> Usage | None:
-    """Read the usage in the form of OpenAI's Responses; its totals hold the cached tokens and the reasoning."""
+    """Read the usage in the form of OpenAI's Responses; its totals hold the
+    cached tokens and the reasoning.
+    """
     node = member(body, "usage")
     return usage_of(
         count_at(node, "input_tokens"),

@@ -1,6 +1,7 @@
 """Writes tools, groups of deferred tools, and choices for OpenAI's Responses API.
 
-The types come from openai 3.51.0, read on 2026-11-20. The dialect and the names are the same as in Chat Completions.
+The types come from openai 3.51.0, read on 2026-11-20. The dialect and the names are the same as in
+Chat Completions.
 """
 
 from collections.abc import Collection
@@ -23,11 +24,13 @@ def native_conflict(native: Any, names: Collection[str]) -> str:
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
-    """Write an entry, always with ``strict``: by default, the server makes the schema strict itself (chatlas#255).
+    """Write an entry, always with ``strict``: by default, the server makes the
+    schema strict itself (chatlas#255).
 
-    The schema of results is for programs that call the tool: it "describes the JSON value encoded in string outputs"
-    (``FunctionToolParam`` in openai 3.57.0, 2026-11-27). So it is sent only if the author lets programs call the tool, and
-    if results are written as JSON; a string is sent as it is.
+    The schema of results is for programs that call the tool: it "describes the JSON value encoded
+    in string outputs" (``FunctionToolParam`` in openai 3.57.0, 2026-11-27). So it is sent only if
+    the author lets programs call the tool, and if results are written as JSON; a string is sent as
+    it is.
     """
     tool: JsonObject = {
         "type": "function",
@@ -65,7 +68,8 @@ def _is_for_programs(spec: Spec) -> bool:
 
 
 def mark_deferred(entry: JsonObject, where: bool | Namespace) -> JsonObject:
-    """Return the entry as a deferred function, or, for a ``Namespace``, as a group with only this deferred function.
+    """Return the entry as a deferred function, or, for a ``Namespace``, as a group
+    with only this deferred function.
 
     ``merge_groups`` merges groups with the same name.
     """

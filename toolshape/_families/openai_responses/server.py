@@ -1,4 +1,6 @@
-"""Imitates the server of the Responses API, with the types of openai 3.54.0 (2026-11-22) and recorded errors."""
+"""Imitates the server of the Responses API, with the types of openai 3.54.0
+(2026-11-22) and recorded errors.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -36,7 +38,9 @@ ENDPOINT = Endpoint(r".*/responses", "named-sse", variables=openai.VARIABLES)
 
 
 def read_request(body: JsonObject) -> RequestRead:
-    """Read the tools and the choice from a request. Only tools with ``"strict": true`` count as strict.
+    """Read the tools and the choice from a request.
+
+    Only tools with ``"strict": true`` count as strict.
 
     Without ``strict``, the server decides.
     """

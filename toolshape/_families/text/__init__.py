@@ -21,7 +21,9 @@ FAMILY = "text"
 
 
 def _report_losses(text_format: TextFormat, schema: JsonSchema) -> Lens:
-    """Return the schema unchanged, and report as losses the values that an untyped format cannot write."""
+    """Return the schema unchanged, and report as losses the values that
+    an untyped format cannot write.
+    """
     properties = schema.get("properties", {})
     resolve = resolver(schema)
     closing_mark = text_format.layout.parameter.partition("{value}")[2].strip()
@@ -47,7 +49,9 @@ def _report_losses(text_format: TextFormat, schema: JsonSchema) -> Lens:
 
 
 def _write_calls(text_format: TextFormat, calls: Sequence[WireCall]) -> list[WireMessage]:
-    """Write each call with its arguments as an object, and with an id if the chat template or the format needs one."""
+    """Write each call with its arguments as an object, and with an id if the chat
+    template or the format needs one.
+    """
     if text_format.id_form:
         calls = [
             call._replace(
@@ -101,7 +105,9 @@ def _provider(text_format: TextFormat) -> Provider:
 
 
 def _form_of_results(text_format: TextFormat) -> openai_messages.VendorForm:
-    """Return the form for tool results; each result contains the call's id if the chat template needs ids."""
+    """Return the form for tool results; each result contains the call's id
+    if the chat template needs ids.
+    """
     return huggingface.FORM._replace(sends_made_up_ids=text_format.needs_ids)
 
 

@@ -1,8 +1,9 @@
-"""Reads and writes arguments in Gemma's form: values in braces, and strings with a mark on both sides.
+"""Reads and writes arguments in Gemma's form: values in braces, and
+strings with a mark on both sides.
 
-``{city:<|"|>Rome<|"|>,days:2,tags:[<|"|>a<|"|>]}`` is an object with three keys. Strings have no escapes. Models
-sometimes leave out quotes. So the reader accepts two more forms as strings: a word that is neither quoted nor JSON, and
-a value with only its closing quote (sglang#39240).
+``{city:<|"|>Rome<|"|>,days:2,tags:[<|"|>a<|"|>]}`` is an object with three keys. Strings have no
+escapes. Models sometimes leave out quotes. So the reader accepts two more forms as strings: a word
+that is neither quoted nor JSON, and a value with only its closing quote (sglang#39240).
 """
 
 import re
@@ -14,9 +15,11 @@ from toolshape._schema.values import as_json, object_of
 
 
 class _Patterns(NamedTuple):
-    """Patterns for a quoted string, an object's key with its colon, and a string without its opening quote.
+    """Patterns for a quoted string, an object's key with its colon, and a
+    string without its opening quote.
 
-    ``token`` matches a quoted string, a bracket, or a key with ``=``, whose name is the group ``key``.
+    ``token`` matches a quoted string, a bracket, or a key with ``=``, whose name is the group
+    ``key``.
     """
 
     string: re.Pattern[str]
@@ -42,7 +45,9 @@ _WORD = re.compile(r"[^,{}\[\]]+")
 
 
 def read_braces(text: str, quote: str) -> Any:
-    """Parse a value. Parentheses may stand in place of the outer braces, and then ``=`` in place of ``:``.
+    """Parse a value.
+
+    Parentheses may stand in place of the outer braces, and then ``=`` in place of ``:``.
 
     Raises:
         ValueError: The text is not exactly one value, or it is nested too deeply.
@@ -59,7 +64,9 @@ def read_braces(text: str, quote: str) -> Any:
 
 
 def _as_braces(text: str, quote: str) -> str:
-    """Write an object in parentheses as one in braces; only the outer signs differ (jundot/omlx#1886, 2026)."""
+    """Write an object in parentheses as one in braces; only the outer signs
+    differ (jundot/omlx#1886, 2026).
+    """
     pieces, depth, end = ["{"], 0, 1
     for token in _patterns(quote).token.finditer(text, 1, len(text) - 1):
         if token[0] in "{[":
@@ -98,7 +105,9 @@ def _read_value(text: str, at: int, quote: str) -> tuple[Any, int]:
 def _read_items(
     text: str, at: int, closing: str, read: Callable[[int], tuple[Any, int]]
 ) -> tuple[list[Any], int]:
-    """Return the items between brackets, and the position after the closing bracket; a trailing comma is allowed."""
+    """Return the items between brackets, and the position after the closing
+    bracket; a trailing comma is allowed.
+    """
     items: list[Any] = []
     at = _skip_blank(text, at + 1)
     while not text.startswith(closing, at):

@@ -1,7 +1,8 @@
-"""Reads and writes arguments as nested elements with a mark before each tag, the form that MiniMax M3 uses.
+"""Reads and writes arguments as nested elements with a mark before each tag,
+the form that MiniMax M3 uses.
 
-``<city>Rome</city>`` is the argument ``city``. An element that contains elements is an object, or an array if its
-schema is an array. The elements of an array are called ``item``.
+``<city>Rome</city>`` is the argument ``city``. An element that contains elements is an object, or
+an array if its schema is an array. The elements of an array are called ``item``.
 """
 
 from collections.abc import Callable
@@ -11,7 +12,9 @@ ITEM = "item"
 
 
 class Elements(list[tuple[str, Any]]):
-    """The children of an element: pairs of a name and a content. The content is a string or further elements.
+    """The children of an element: pairs of a name and a content.
+
+    The content is a string or further elements.
 
     An empty element has no children.
     """

@@ -11,7 +11,9 @@ Fields: TypeAlias = list[tuple[str, str]]
 
 
 class TextCall(NamedTuple):
-    """A call in a model's text; ``arguments`` is an object, or the string that the model wrote in place of one."""
+    """A call in a model's text; ``arguments`` is an object, or the string that
+    the model wrote in place of one.
+    """
 
     name: str
     arguments: Any
@@ -28,30 +30,38 @@ class TextFormat:
         models: Patterns for the Hugging Face names of the models that write this format.
         evidence: The sources that define the format, and the date when they were read.
         openings: The marks that begin a call, each with the steps after the mark.
-        bare: The beginnings of calls without a mark, each with the steps that read the call from its beginning. The
-            scanner reads such calls only at the start of the text.
+        bare: The beginnings of calls without a mark, each with the steps that read the call from
+            its beginning. The scanner reads such calls only at the start of the text.
         quiet: Marks that are neither part of a call nor part of the text; the scanner drops them.
         reasoning: The pairs of marks around reasoning; the scanner reads no calls in reasoning.
         layout: How calls are written.
-        is_keyed_by_name: Whether a call is an object with one key: the key is the tool's name, and its value holds the
-            arguments.
-        is_untyped: Whether arguments are strings without types; if so, the tool's schema defines their types.
+        is_keyed_by_name: Whether a call is an object with one key: the key is the tool's name, and
+            its value holds the arguments.
+        is_untyped: Whether arguments are strings without types; if so, the tool's schema defines
+            their types.
         quote: The mark that comes before and after each string, if arguments are written in braces.
-        has_entities: Whether names and keys are written as attributes, with the entities ``&amp;`` and ``&quot;``.
-        wrappers: Names of parameters in which models put all arguments, although the tool has no such parameter.
+        has_entities: Whether names and keys are written as attributes, with the entities ``&amp;``
+            and ``&quot;``.
+        wrappers: Names of parameters in which models put all arguments, although the tool has no
+            such parameter.
         doubles_names: Whether models write ``pay.pay`` for the tool ``pay``.
         tag_mark: The mark before each tag, if arguments are written as nested elements.
-        has_line_ends: Whether the chat template puts one line end on each side of an untyped argument.
-        name_pattern: A pattern for the text that names a call; its group ``name`` is the tool's name.
-        id_form: If the model names a call by its id, the template of this id, such as ``functions.{name}:{number}``;
-            otherwise empty.
-        declared: Pairs of a string in a value's opening tag and the kind that this string declares: ``"text"`` or
-            ``"json"``.
-        xml_style: xgrammar's name for the style of parameters in tags; empty if xgrammar has no style for the format.
+        has_line_ends: Whether the chat template puts one line end on each side of an untyped
+            argument.
+        name_pattern: A pattern for the text that names a call; its group ``name`` is the tool's
+            name.
+        id_form: If the model names a call by its id, the template of this id, such as
+            ``functions.{name}:{number}``; otherwise empty.
+        declared: Pairs of a string in a value's opening tag and the kind that this string declares:
+            ``"text"`` or ``"json"``.
+        xml_style: xgrammar's name for the style of parameters in tags; empty if xgrammar has no
+            style for the format.
         names: The pattern for tool names that can be written in the format.
-        needs_ids: Whether the chat template needs an id for each call, even if the model wrote no id.
-        begins_in_reasoning: Whether the chat template writes the opening mark of the reasoning into the prompt. The
-            model's text then lacks the mark, and the caller must put it before the text.
+        needs_ids: Whether the chat template needs an id for each call, even if the model wrote no
+            id.
+        begins_in_reasoning: Whether the chat template writes the opening mark of the reasoning into
+            the prompt. The model's text then lacks the mark, and the caller must put it before the
+            text.
     """
 
     name: str

@@ -2,8 +2,8 @@
 
 GBNF has no JSON Schema, no regular expressions and no text up to a mark, so these are written out:
 a schema as rules for its values, a text up to a mark as a rule for each part of the mark that has
-been read. Source: ``grammars/README.md`` of llama.cpp, and its server, build 10434, which judges the
-result (``tests/real_server``, 2026-11-27).
+been read. Source: ``grammars/README.md`` of llama.cpp, and its server, build 10434, which judges
+the result (``tests/real_server``, 2026-11-27).
 """
 
 import json
@@ -131,7 +131,8 @@ class _Translation:
         return self._states(mark, may_end_anywhere=True)
 
     def _states(self, mark: str, *, may_end_anywhere: bool) -> str:
-        """Write a rule for each number of characters of the mark that were just read; return the first.
+        """Write a rule for each number of characters of the mark that
+        were just read; return the first.
 
         After a character, the next rule is that of the longest beginning of the mark that the text
         now ends with. A text without the mark may end in each of these rules.
@@ -174,8 +175,9 @@ class _JsonRules:
     def value(self, node: Any) -> str:
         """Return an expression for the values of a schema.
 
-        Each branch is a keyword that decides alone which values there are, the strongest first: what
-        stands beside a reference, a constant or a union is left to the validation after the call.
+        Each branch is a keyword that decides alone which values there are, the strongest first:
+        what stands beside a reference, a constant or a union is left to the validation after the
+        call.
         """
         if not isinstance(node, dict):
             return "json-value"

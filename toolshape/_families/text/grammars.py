@@ -1,7 +1,8 @@
-"""Builds grammars that let a model call only the given tools: structural tags, and Lark for llguidance.
+"""Builds grammars that let a model call only the given tools: structural
+tags, and Lark for llguidance.
 
-The sources are xgrammar 53da3ff8 (2026-08-17) for structural tags, which vLLM and SGLang accept, and llguidance 1.9
-(2026-11) for Lark.
+The sources are xgrammar 53da3ff8 (2026-08-17) for structural tags, which vLLM and SGLang accept,
+and llguidance 1.9 (2026-11) for Lark.
 """
 
 import json
@@ -22,7 +23,8 @@ from toolshape._schema.rewrites import nullable_as_null
 from toolshape._schema.values import kind_of
 from toolshape._schema.walk import everywhere
 
-# These placeholders mark the parts of a call that the model chooses. ``_PATTERNS`` has patterns for some placeholders.
+# These placeholders mark the parts of a call that the model chooses. ``_PATTERNS`` has patterns for
+# some placeholders.
 _HOLE, _ID_HOLE, _NUMBER_HOLE, _KEY_HOLE = "\x00", "\x01", "\x02", "\x03"
 _PATTERNS = {_ID_HOLE: "[a-zA-Z0-9]{9}", _NUMBER_HOLE: "[0-9]+", _KEY_HOLE: "[a-zA-Z0-9_.-]+"}
 
@@ -30,7 +32,8 @@ _PATTERNS = {_ID_HOLE: "[a-zA-Z0-9]{9}", _NUMBER_HOLE: "[0-9]+", _KEY_HOLE: "[a-
 def structural_tag(
     text_format: TextFormat, schemas: Mapping[str, JsonSchema], *, forced: bool, parallel: bool
 ) -> JsonObject:
-    """Return a structural tag: the model may write text up to an opening mark, and then calls of the tools.
+    """Return a structural tag: the model may write text up to an opening
+    mark, and then calls of the tools.
 
     Args:
         text_format: The format.
@@ -39,7 +42,8 @@ def structural_tag(
         parallel: Whether the text may contain several calls.
 
     Raises:
-        UsageError: No structural tag can describe the format's parameters, or no mark begins a call in the format.
+        UsageError: No structural tag can describe the format's parameters, or no mark begins a call
+            in the format.
     """
     layout = text_format.layout
     if layout.parameter and not text_format.xml_style:
@@ -94,7 +98,9 @@ def _tag(text_format: TextFormat, name: str, schema: JsonSchema) -> JsonObject:
 
 
 def _elements(pieces: Sequence[str], first: int) -> list[JsonObject]:
-    """Return the sequence elements for alternating strings and patterns; ``first`` is 0 if a pattern comes first."""
+    """Return the sequence elements for alternating strings and patterns; ``first``
+    is 0 if a pattern comes first.
+    """
     return [
         {"type": "const_string", "value": piece}
         if position % 2
@@ -104,7 +110,10 @@ def _elements(pieces: Sequence[str], first: int) -> list[JsonObject]:
 
 
 def _split_around_arguments(text_format: TextFormat, name: str) -> tuple[list[str], list[str]]:
-    """Return the parts before and after a call's arguments. Each list alternates strings and patterns, string first."""
+    """Return the parts before and after a call's arguments.
+
+    Each list alternates strings and patterns, string first.
+    """
     text = text_format.layout.call.format(
         name=name,
         id=_ID_HOLE,
@@ -175,7 +184,8 @@ def lark(
     if forced:
         rules.append(f"start: {_quote(layout.before)} call {later_calls} {_quote(layout.after)}")
         return "\n".join(["%llguidance {}", *rules, ""])
-    # The rule for the text before a call includes the opening mark, so no other text can contain the mark.
+    # The rule for the text before a call includes the opening mark, so no other text can contain
+    # the mark.
     if layout.before:
         beginnings = [layout.before]
     else:
@@ -217,7 +227,9 @@ def _quote(text: str) -> str:
 
 
 def _json_rule(schema: Any) -> str:
-    """Return the rule for a schema. llguidance ignores unknown keywords here, because toolshape validates the call."""
+    """Return the rule for a schema. llguidance ignores unknown keywords here,
+    because toolshape validates the call.
+    """
     schema = schema if isinstance(schema, dict) else {}
     return f"%json {json.dumps({**schema, 'x-guidance': {'lenient': True}}, ensure_ascii=False)}"
 
@@ -251,9 +263,11 @@ def _arguments_expression(
 def _parameter_rules(
     parameter: str, name: str, key: str, node: Any, schema: JsonSchema, rules: list[str]
 ) -> list[str]:
-    """Return the expressions for a parameter in tags: one expression for each type that the opening tag can declare.
+    """Return the expressions for a parameter in tags: one expression for each type
+    that the opening tag can declare.
 
-    Strings are not quoted, so a parameter that admits strings accepts any text up to the closing tag.
+    Strings are not quoted, so a parameter that admits strings accepts any text up to the closing
+    tag.
     """
     kinds_by_text: dict[str, set[str]] = {}
     for kind in sorted(kinds_of(node, resolver(schema))):
@@ -284,7 +298,9 @@ def _parameter_rules(
 
 
 def _choices(node: Any, kinds: Collection[str]) -> list[str]:
-    """Return the text of each choice with one of the JSON types; return an empty list if the schema has no choices."""
+    """Return the text of each choice with one of the JSON types; return an empty
+    list if the schema has no choices.
+    """
     if not isinstance(node, dict) or not ("const" in node or isinstance(node.get("enum"), list)):
         return []
     values = [node["const"]] if "const" in node else node["enum"]
@@ -301,7 +317,8 @@ def grammar(
     """Return the grammar for a provider such as ``text:hermes`` or ``openai+hermes``.
 
     Raises:
-        UsageError: The provider has no text format, the kind is unknown, or the format has no grammar of this kind.
+        UsageError: The provider has no text format, the kind is unknown, or the format has no
+            grammar of this kind.
     """
     text_format = FORMATS.get(
         provider.removeprefix("text:")

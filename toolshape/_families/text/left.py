@@ -5,7 +5,8 @@ from toolshape._families.text.formats import FORMATS
 from toolshape._families.text.reading import read_text
 from toolshape._records.result import ResponseWarning
 
-# Most text contains no mark. To search for each mark in turn takes a fifth of the time of one pattern for all marks.
+# Most text contains no mark. To search for each mark in turn takes a fifth of the time of one
+# pattern for all marks.
 _MARKS = sorted(
     {
         mark
@@ -21,8 +22,8 @@ def warn_of_left_calls(
 ) -> tuple[ResponseWarning, ...]:
     """Return a warning if the text contains the opening mark of a known format.
 
-    The model may only be quoting a call, so toolshape does not run it. If you know that the model writes its calls this
-    way, bind with ``text_calls=``.
+    The model may only be quoting a call, so toolshape does not run it. If you know that the model
+    writes its calls this way, bind with ``text_calls=``.
 
     Args:
         text: The text of a response, or its reasoning.
@@ -60,13 +61,17 @@ def warn_of_left_calls(
 
 
 def _bound_format(provider: str) -> TextFormat | None:
-    """Return the format that the tools are bound to, as in ``text:hermes`` and ``vllm+hermes``; ``None`` without one."""
+    """Return the format that the tools are bound to, as in ``text:hermes`` and
+    ``vllm+hermes``; ``None`` without one.
+    """
     name = provider.partition("+")[2] or provider.partition("text:")[2]
     return FORMATS.get(name)
 
 
 def _format_of(mark: str, text: str) -> TextFormat:
-    """Return the format with this mark that reads calls in the text, or else the first one with the mark."""
+    """Return the format with this mark that reads calls in the text, or
+    else the first one with the mark.
+    """
     candidates = [text_format for text_format in FORMATS.values() if mark in text_format.marks]
     return next(
         (candidate for candidate in candidates if _has_calls(candidate, text)), candidates[0]

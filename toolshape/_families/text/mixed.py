@@ -1,4 +1,6 @@
-"""Reads the calls that a server left in the text of its response, and the calls that the server parsed."""
+"""Reads the calls that a server left in the text of its response, and
+the calls that the server parsed.
+"""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -26,7 +28,8 @@ from toolshape._records.calls import JsonObject
 def with_text_calls(provider: Provider, name: str) -> Provider | None:
     """Return a provider that also reads calls in the text of its responses.
 
-    Returns ``None`` if no format has this name, or if the provider's servers leave no calls in the text.
+    Returns ``None`` if no format has this name, or if the provider's servers leave no calls in the
+    text.
     """
     text_format, place = FORMATS.get(name), provider.response.text_place
     if text_format is None or place is None:
@@ -63,7 +66,9 @@ def _read(
     schemas: Schemas,
     body: Any,
 ) -> Read | None:
-    """Return the calls in the text, followed by the calls that the server parsed: a model writes its text first."""
+    """Return the calls in the text, followed by the calls that the server parsed:
+    a model writes its text first.
+    """
     reading = base.read(body)
     if reading is None:
         return None
@@ -99,8 +104,8 @@ def _fold(
 ) -> Iterable[Completed]:
     """Merge an event, and return the calls that it completes.
 
-    A call in the text is complete as soon as its text ends. The calls that the server parsed come after all calls in
-    the text, so their positions are known only when the response ends.
+    A call in the text is complete as soon as its text ends. The calls that the server parsed come
+    after all calls in the text, so their positions are known only when the response ends.
     """
     server_calls: dict[int, Any] = body.setdefault("x-server-calls", {})
     server_calls.update(base.fold(body, event))  # an event may complete a call again

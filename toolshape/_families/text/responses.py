@@ -1,4 +1,6 @@
-"""Reads calls from a model's text: a string, a stream, a message, or the body of a server's response."""
+"""Reads calls from a model's text: a string, a stream, a message, or
+the body of a server's response.
+"""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -36,10 +38,11 @@ PIECES = "text_pieces"
 
 
 def text_in(body: Any) -> tuple[str | None, Any, str | None]:
-    """Return the text in a body, the message that holds the text (if there is one), and the finish reason.
+    """Return the text in a body, the message that holds the text (if there
+    is one), and the finish reason.
 
-    A body is a string, an assembled stream, a message, a chat completion, a completion, a result from a transformers
-    pipeline or from text-generation-inference, or a response from Ollama.
+    A body is a string, an assembled stream, a message, a chat completion, a completion, a result
+    from a transformers pipeline or from text-generation-inference, or a response from Ollama.
     """
     if isinstance(body, (str, list)):
         if isinstance(body, list):
@@ -67,7 +70,9 @@ def text_in(body: Any) -> tuple[str | None, Any, str | None]:
 
 
 def _text_in_list(body: list[Any]) -> tuple[str | None, Any, str | None]:
-    """Return the text in a list, which is either a list of messages or the result of a transformers pipeline."""
+    """Return the text in a list, which is either a list of messages or the
+    result of a transformers pipeline.
+    """
     if not body:
         return None, None, None
     generated_text = member(body[0], "generated_text")
@@ -115,10 +120,12 @@ def read(text_format: TextFormat, schemas: Schemas, body: Any) -> Read | None:
 def as_message(
     text_format: TextFormat, found: TextReading, ids: Sequence[str], message: WireMessage
 ) -> tuple[WireMessage, list[WireCall]]:
-    """Return an assistant message with the text, the reasoning and the calls; also return these calls as a list.
+    """Return an assistant message with the text, the reasoning and the calls;
+    also return these calls as a list.
 
-    The message has the form that chat templates need. In ``tool_calls``, the arguments are objects. The message always
-    has content, because chat templates fail without content. ``ids`` are the ids that were made for the calls.
+    The message has the form that chat templates need. In ``tool_calls``, the arguments are objects.
+    The message always has content, because chat templates fail without content. ``ids`` are the ids
+    that were made for the calls.
     """
     other_fields = {
         key: value for key, value in message.items() if key not in ("tool_calls", "content", "role")
@@ -137,7 +144,8 @@ def as_message(
 
 
 def _wire_call(text_format: TextFormat, call: TextCall, made_id: str) -> WireCall:
-    """Return a call with its id, and as an entry of ``tool_calls``, in the form that chat templates accept.
+    """Return a call with its id, and as an entry of ``tool_calls``, in the
+    form that chat templates accept.
 
     An id that was made up is in the entry only if the template needs one, or if the model wrote an
     id that cannot be sent.
@@ -181,9 +189,11 @@ def fold(
 def advance(
     body: JsonObject, text_format: TextFormat, schemas: Schemas, piece: str, *, has_ended: bool
 ) -> tuple[TextReading, list[Completed]]:
-    """Scan a piece of streamed text; return the new text, reasoning and calls, and the new calls that are complete.
+    """Scan a piece of streamed text; return the new text, reasoning and calls, and
+    the new calls that are complete.
 
-    Pieces after the end of the text are ignored. ``body`` keeps the scanner and the number of calls between pieces.
+    Pieces after the end of the text are ignored. ``body`` keeps the scanner and the number of calls
+    between pieces.
     """
     if "x-scanner" not in body:
         body["x-scanner"] = make_scanner(text_format, schemas)
@@ -205,7 +215,9 @@ def advance(
 
 
 def piece_in(event: JsonObject) -> tuple[str | None, str, str | None]:
-    """Return the piece of text in an event, the reasoning that the server separated from it, and the finish reason."""
+    """Return the piece of text in an event, the reasoning that the server separated
+    from it, and the finish reason.
+    """
     if isinstance(event.get("text"), str):
         return event["text"], "", None
     choices = event.get("choices")
@@ -245,7 +257,9 @@ def text_usage(body: Any) -> Usage | None:
 
 
 def form_of(text_format: TextFormat, schemas: Schemas) -> ResponseForm:
-    """Return a response form that reads text in the format; ``schemas`` define the types of untyped arguments."""
+    """Return a response form that reads text in the format; ``schemas`` define
+    the types of untyped arguments.
+    """
     return ResponseForm(
         recognises=recognises,
         read=partial(read, text_format, schemas),

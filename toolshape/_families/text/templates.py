@@ -63,4 +63,5 @@ TEMPLATE_MARKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "tool_calls": ("<|begin_system|>", "<|begin_user|>", "<|begin_assistant|>", "<|begin_tool_result|>", "<|end|>"),
     }
 )  # fmt: skip
-"""The marks of the chat templates, by the name of the format that the models of the template write."""
+"""The marks of the chat templates, by the name of the format that the models of the template write.
+"""

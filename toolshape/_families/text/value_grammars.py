@@ -1,7 +1,8 @@
-"""Builds Lark rules for arguments that are not JSON: Python literals, values in braces, and nested elements.
+"""Builds Lark rules for arguments that are not JSON: Python literals, values
+in braces, and nested elements.
 
-The rules follow the structure of a schema: types, properties in their order, items, choices and references. They leave
-out limits and patterns, because toolshape validates the arguments later.
+The rules follow the structure of a schema: types, properties in their order, items, choices and
+references. They leave out limits and patterns, because toolshape validates the arguments later.
 """
 
 import json
@@ -85,10 +86,12 @@ class ValueRules:
         separator: str,
         more: str = "",
     ) -> str:
-        """Return an expression for members in a fixed order; a member may be missing if it is not required.
+        """Return an expression for members in a fixed order; a member may be
+        missing if it is not required.
 
-        A separator comes only between members that are present. So each position needs two rules: one rule if no member
-        came before, and one rule if a member came before. ``more`` is an expression for further members.
+        A separator comes only between members that are present. So each position needs two rules:
+        one rule if no member came before, and one rule if a member came before. ``more`` is an
+        expression for further members.
         """
         later = f"({_quote(separator)} {more})*" if more else ""
         first = f"({more} {later})?" if more else ""
@@ -147,8 +150,8 @@ class ValueRules:
     def _any_content(self, closing: str) -> str:
         """Return an expression for any content of an element: text, or further elements.
 
-        llguidance ends the text at the first mark. So the rule for the text includes this mark, and the alternatives
-        follow it.
+        llguidance ends the text at the first mark. So the rule for the text includes this mark, and
+        the alternatives follow it.
         """
         mark = self._format.tag_mark
         element = f'{TAG} {self._any_value(f"{mark}</")} {TAG_NAME} ">"'
@@ -156,7 +159,9 @@ class ValueRules:
         return f"{self._text_up_to(mark)} ({end} | {element} ({_quote(mark)} {element})* {_quote(mark)} {end})"
 
     def _reference(self, node: JsonSchema, closing: str) -> str:
-        """Return the name of the rule for a definition in the schema; the definition may refer to itself."""
+        """Return the name of the rule for a definition in the schema; the
+        definition may refer to itself.
+        """
         key = (str(node["$ref"]), closing)
         if key not in self._named:
             self._named[key] = f"{self._prefix}_d{len(self._named)}"
@@ -195,8 +200,8 @@ class ValueRules:
     def _array(self, node: JsonSchema) -> str:
         """Return an expression for an array.
 
-        A tuple of fixed length has its own item schema for each position. If a tuple may be shorter, each position
-        accepts all of these item schemas.
+        A tuple of fixed length has its own item schema for each position. If a tuple may be
+        shorter, each position accepts all of these item schemas.
         """
         positions, items = (
             node.get("prefixItems", ()),
@@ -227,9 +232,11 @@ class ValueRules:
         return f"{_quote(f'{mark}<{key}>')} {self._value(node, f'{mark}</{key}>')}"
 
     def _object(self, node: JsonSchema) -> str:
-        """Return an expression for an object: its properties in the order of the schema, and then other properties.
+        """Return an expression for an object: its properties in the order of the
+        schema, and then other properties.
 
-        The rule admits other properties if ``additionalProperties`` does, or if the schema names no properties.
+        The rule admits other properties if ``additionalProperties`` does, or if the schema names no
+        properties.
         """
         properties: Mapping[str, Any] = node.get("properties", {})
         required = frozenset(node.get("required", ()))

@@ -25,14 +25,14 @@ def write_calls(
     Args:
         text_format: The format.
         calls: The calls, with arguments as objects.
-        schemas: The parameter schemas of the tools. When the text is read back, they define the types of untyped
-            arguments.
-        checks: Whether to reject calls that would be read back differently. A model does not check this: pass ``False``
-            to write like a model.
+        schemas: The parameter schemas of the tools. When the text is read back, they define the
+            types of untyped arguments.
+        checks: Whether to reject calls that would be read back differently. A model does not check
+            this: pass ``False`` to write like a model.
 
     Raises:
-        UsageError: Reading the text back would give other calls. For example, a value contains a mark of the format, or
-            a string would be read as another type that its parameter admits.
+        UsageError: Reading the text back would give other calls. For example, a value contains a
+            mark of the format, or a string would be read as another type that its parameter admits.
     """
     if not calls:
         return ""
@@ -84,7 +84,9 @@ def as_attribute(text_format: TextFormat, text: str) -> str:
 
 
 def kind_holes(kind: str) -> dict[str, str]:
-    """Return the layout fields ``is_text`` and ``kind``, which declare a value's type (``number`` for integers)."""
+    """Return the layout fields ``is_text`` and ``kind``, which declare a value's
+    type (``number`` for integers).
+    """
     is_text = "true" if kind == "string" else "false"
     return {"is_text": is_text, "kind": "number" if kind == "integer" else kind}
 

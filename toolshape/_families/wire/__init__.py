@@ -1,1 +1,4 @@
-"""Code that all providers share: bodies, streams, ids, and the export of tools. It needs only the standard library."""
+"""Code that all providers share: bodies, streams, ids, and the export of tools.
+
+It needs only the standard library.
+"""

@@ -1,4 +1,6 @@
-"""Converts a response body (text, SDK object or protocol buffer) to JSON, and helps the readers of all providers."""
+"""Converts a response body (text, SDK object or protocol buffer) to JSON, and
+helps the readers of all providers.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +14,8 @@ _MOST_LEFT_OUT = 1_000
 
 
 def parse_body(response: Any) -> Any:
-    """Parse JSON text, or convert an SDK's object to the JSON data that it was made from; return others unchanged.
+    """Parse JSON text, or convert an SDK's object to the JSON data that it was made
+    from; return others unchanged.
 
     Raises:
         ResponseError: The text is not JSON.
@@ -34,7 +37,10 @@ def parse_body(response: Any) -> Any:
 
 
 def _from_protocol_buffer(message: Any) -> JsonObject:
-    """Convert a protocol buffer to JSON. Fields that are not set are left out, and enum values become names."""
+    """Convert a protocol buffer to JSON.
+
+    Fields that are not set are left out, and enum values become names.
+    """
     return {field.name: _field(field, value) for field, value in message.ListFields()}
 
 
@@ -65,7 +71,9 @@ def member(node: Any, name: str) -> Any:
 
 
 def to_plain_json(node: Any) -> Any:
-    """Convert an SDK object (any pydantic model) to the JSON data that it was made from; return JSON data unchanged."""
+    """Convert an SDK object (any pydantic model) to the JSON data that it was made
+    from; return JSON data unchanged.
+    """
     if isinstance(node, list):
         return [to_plain_json(item) for item in node]
     dumped = None if isinstance(node, dict) else _dumped(node)
@@ -75,7 +83,9 @@ def to_plain_json(node: Any) -> Any:
 
 
 def _dumped(node: Any) -> JsonObject | None:
-    """Return the JSON data of any pydantic model, which SDKs' objects are; ``None`` for anything else."""
+    """Return the JSON data of any pydantic model, which SDKs' objects
+    are; ``None`` for anything else.
+    """
     if isinstance(node, type):
         dump = None
     else:
@@ -92,7 +102,9 @@ def _dumped(node: Any) -> JsonObject | None:
 
 
 def result_json(result: Result) -> Any:
-    """Return the value of a result as JSON data (not as JSON text), for providers whose results can hold such data."""
+    """Return the value of a result as JSON data (not as JSON text), for providers
+    whose results can hold such data.
+    """
     if result.is_text is None:
         is_text = isinstance(result.value, str)
     else:
@@ -110,10 +122,11 @@ def result_json(result: Result) -> Any:
 def hold_unless_complete(
     body: JsonObject, position: int, call: WireCall, text: Any
 ) -> list[tuple[int, WireCall]]:
-    """Handle the end event of a streamed call: return the call if its JSON text is complete, otherwise hold the call.
+    """Handle the end event of a streamed call: return the call if its JSON text is
+    complete, otherwise hold the call.
 
-    If a response reaches its length limit, the provider sends the end event even for the call that was cut off. When
-    the response ends, ``release_held`` decides whether the held calls count.
+    If a response reaches its length limit, the provider sends the end event even for the call that
+    was cut off. When the response ends, ``release_held`` decides whether the held calls count.
     """
     if not isinstance(text, str) or is_whole(text):
         return [(position, call)]
@@ -122,7 +135,10 @@ def hold_unless_complete(
 
 
 def release_held(body: JsonObject, finish: Finish) -> list[tuple[int, WireCall]]:
-    """Return the held calls of a response that has ended. If the response ended early, return no calls."""
+    """Return the held calls of a response that has ended.
+
+    If the response ended early, return no calls.
+    """
     held_calls: list[tuple[int, WireCall]] = body.pop("x-held", [])
     if finish in EARLY:
         return []

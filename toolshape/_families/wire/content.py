@@ -1,4 +1,6 @@
-"""Reads text, images and files from wire content, and holds readers and writers that several families share."""
+"""Reads text, images and files from wire content, and holds readers and
+writers that several families share.
+"""
 
 import base64
 import binascii
@@ -35,18 +37,25 @@ _READ_KEYS = frozenset(
         "uri", "value",
     }
 )  # fmt: skip
-"""The keys that toolshape reads in text, media, call and result blocks, and converts for other families."""
+"""The keys that toolshape reads in text, media, call and result blocks,
+and converts for other families.
+"""
 _DATA_KEYS = frozenset(
     {"input", "arguments", "args", "data", "json", "response", "output", "result"}
 )
-"""The keys whose values a model or a tool wrote. The keys inside these values are not a provider's keys."""
+"""The keys whose values a model or a tool wrote.
+
+The keys inside these values are not a provider's keys.
+"""
 _BLOCKS = frozenset(
     {
         "text", "input_text", "output_text", "image", "document", "search_result", "image_url", "input_image", "file",
         "input_file", "input_audio", "audio_url", "video_url", "document_url", "audio", "video",
     }
 )  # fmt: skip
-"""The types of the blocks that toolshape reads in the content of a result; other blocks become JSON text."""
+"""The types of the blocks that toolshape reads in the content of a result;
+other blocks become JSON text.
+"""
 _USUAL = frozenset({("detail", "auto"), ("detail", "DETAIL_AUTO"), ("detail", "DETAIL_INVALID")})
 """Members that only state the provider's default. ``unread_keys`` ignores them."""
 _ERROR_MARK = re.compile(r"Error \[([a-z_]+)\]: ")
@@ -93,7 +102,8 @@ _FORMATS_OF_SOUND = {"audio/mpeg": "mp3"}
 
 
 def audio_file(data: Any, form: str) -> File:
-    """Return an audio file with this content (bytes, or base64 text) in this format, such as ``"wav"``.
+    """Return an audio file with this content (bytes, or base64 text) in
+    this format, such as ``"wav"``.
 
     Raises:
         ValueError: The data are neither bytes nor base64.
@@ -124,7 +134,9 @@ _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 
 
 def content_as_text(content: Any) -> str:
-    """Return content as text: a string unchanged, blocks as their texts joined by newlines, anything else as JSON."""
+    """Return content as text: a string unchanged, blocks as their texts joined by
+    newlines, anything else as JSON.
+    """
     if isinstance(content, str):
         return content
     if isinstance(content, list):
@@ -138,14 +150,18 @@ def content_as_text(content: Any) -> str:
 
 
 def join_text(parts: Iterable[MessagePart], role: str = "assistant") -> str:
-    """Join the text parts of a message: without a separator for the assistant, as paragraphs for other roles."""
+    """Join the text parts of a message: without a separator for the assistant,
+    as paragraphs for other roles.
+    """
     return ("" if role == "assistant" else "\n\n").join(
         part.text for part in parts if isinstance(part, TextPart)
     )
 
 
 def visible_text(message: WireMessage) -> str:
-    """Return the text of a message: its content if the content is a string, otherwise its joined text parts."""
+    """Return the text of a message: its content if the content is a string,
+    otherwise its joined text parts.
+    """
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -154,22 +170,27 @@ def visible_text(message: WireMessage) -> str:
 
 
 def answer_text(assistant: Sequence[WireMessage]) -> AnswerText:
-    """Return the text of the last message as the answer; reasoning blocks have no ``text`` and do not count."""
+    """Return the text of the last message as the answer; reasoning blocks
+    have no ``text`` and do not count.
+    """
     return AnswerText(visible_text(assistant[-1]) if assistant else "")
 
 
 def is_empty(value: Any) -> bool:
-    """Return whether the value of a member is empty: some gateways send every key, even without a value."""
+    """Return whether the value of a member is empty: some gateways send
+    every key, even without a value.
+    """
     if isinstance(value, dict):
         return all(map(is_empty, value.values()))
     return value is None or value is False or (isinstance(value, (str, list)) and not value)
 
 
 def unread_keys(raw: Any) -> list[str]:
-    """Return the keys that toolshape does not read in a text, media, call or result block, such as ``citations``.
+    """Return the keys that toolshape does not read in a text, media, call or
+    result block, such as ``citations``.
 
-    Keys with an empty value do not count. Keys in the source of a document, or in the blocks of a result,
-    count too.
+    Keys with an empty value do not count. Keys in the source of a document, or in the blocks of a
+    result, count too.
     """
     if not isinstance(raw, dict):
         return []
@@ -220,7 +241,8 @@ def search_result_text(found: JsonObject) -> str:
 
 
 def content_list(content: Any, what: str = "content") -> list[Any]:
-    """Convert content, which is a list, a tuple or ``None``, to a list; ``None`` becomes an empty list.
+    """Convert content, which is a list, a tuple or ``None``, to a list;
+    ``None`` becomes an empty list.
 
     Raises:
         ValueError: The content has another type, so the messages have the form of another provider.
@@ -251,13 +273,15 @@ def _as_json_text(part: MessagePart) -> str:
 
 
 def split_error_mark(text: str) -> tuple[str, str | None]:
-    """Return a result's text without its error mark, and the code in the mark, or ``None`` if there is no mark.
+    """Return a result's text without its error mark, and the code in the mark,
+    or ``None`` if there is no mark.
 
     Families without an error flag use the mark.
     """
     if mark := _ERROR_MARK.match(text):
         return text[mark.end() :], mark[1]
-    # ``add_error_mark`` writes a space before a value that looks like a mark: remove that space again.
+    # ``add_error_mark`` writes a space before a value that looks like a mark: remove that space
+    # again.
     return (text[1:] if _MOVED_MARK.match(text) else text), None
 
 
@@ -300,7 +324,9 @@ def result_part(call_id: Any, name: Any, text: str, **more: Any) -> ToolResultPa
 
 
 def id_as_text(given: Any) -> str:
-    """Return the id of a call or a result as a string, or an empty string if it is neither a string nor an integer."""
+    """Return the id of a call or a result as a string, or an empty string if it is
+    neither a string nor an integer.
+    """
     if isinstance(given, int) and not isinstance(given, bool):
         return str(given)
     if isinstance(given, str):
@@ -355,7 +381,8 @@ def result_text(part: ToolResultPart) -> str:
 def stored_json(part: ToolResultPart) -> Any:
     """Return a stored result as JSON data, for providers whose results can hold more than text.
 
-    Parse the text only if it is known to be JSON (``is_text`` is ``False``): "3.10" may be a version, not a number.
+    Parse the text only if it is known to be JSON (``is_text`` is ``False``): "3.10" may be a
+    version, not a number.
     """
     text = result_text(part)
     if part.is_text is not False:
@@ -369,7 +396,10 @@ def write_blocks(
     write_result: Callable[[ToolResultPart], JsonObject],
     write_other: Callable[[MessagePart], JsonObject],
 ) -> list[JsonObject]:
-    """Return the blocks of a message, results first. A part with a ``raw`` block is written as that block."""
+    """Return the blocks of a message, results first.
+
+    A part with a ``raw`` block is written as that block.
+    """
     results = [part for part in message.parts if isinstance(part, ToolResultPart)]
     other_parts = [part for part in message.parts if not isinstance(part, ToolResultPart)]
     blocks = [write_result(part) if part.raw is None else part.raw for part in results]
@@ -382,7 +412,9 @@ def write_blocks(
 
 
 def with_id_at(raw: JsonObject, key: str, call_id: str | None) -> JsonObject:
-    """Return the object for a call or a result with ``call_id`` at ``key``; for ``None``, leave out the key."""
+    """Return the object for a call or a result with ``call_id`` at ``key``;
+    for ``None``, leave out the key.
+    """
     if call_id is not None:
         return {**raw, key: call_id}
     return {name: raw[name] for name in raw if name != key}

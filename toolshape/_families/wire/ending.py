@@ -1,4 +1,5 @@
-"""How a response ended, where its calls and its text do not say it: an error, a turn that is not over, what waits.
+"""How a response ended, where its calls and its text do not say it: an error, a
+turn that is not over, what waits.
 
 A family's ``ending`` looks at the whole body. So nobody asks it for a response that ended with
 calls of tools, as most do, unless somebody reads ``warnings`` or ``waits_for_app``.
@@ -77,7 +78,9 @@ def events_lost() -> ResponseWarning:
 
 
 def other_choice(count: int) -> ResponseWarning:
-    """Return the warning that calls stand in an alternative answer, or in what a gateway made of one."""
+    """Return the warning that calls stand in an alternative answer, or
+    in what a gateway made of one.
+    """
     message = (
         f"{count} other choice{'s' * (count != 1)} of the response also call tools; only the first choice was read, and "
         "nothing else was run: ask for one choice, or pass the choice that you mean"

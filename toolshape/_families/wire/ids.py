@@ -1,4 +1,6 @@
-"""Makes the ids of calls sendable: converts ids to strings, and generates the ids that a provider left out."""
+"""Makes the ids of calls sendable: converts ids to strings, and generates
+the ids that a provider left out.
+"""
 
 import hashlib
 import json
@@ -23,7 +25,9 @@ def with_call_ids(
     *,
     leaves_out: bool = False,
 ) -> tuple[list[JsonObject], list[WireCall]]:
-    """Give an id to each call without a plain id. Set it both in the call and in the item to send back.
+    """Give an id to each call without a plain id.
+
+    Set it both in the call and in the item to send back.
 
     Args:
         items: The blocks, items or calls of the message that is sent back.
@@ -53,7 +57,9 @@ def is_plain_id(given: Any) -> bool:
 
 
 def sendable_id(given: Any) -> str:
-    """Return the id of a call as a string that can be sent, or an empty string if the call has no id."""
+    """Return the id of a call as a string that can be sent, or an
+    empty string if the call has no id.
+    """
     if isinstance(given, int) and not isinstance(given, bool):
         return str(given)
     try:
@@ -74,8 +80,8 @@ def made_up_id(name: Any, arguments: Any, position: int) -> str:
         position: The position of the call in the response.
     """
     try:
-        # Of all JSON data only objects and lists have no hash. To ask for it costs less than to look
-        # at the type of each value, and a flat object needs no walk.
+        # Of all JSON data only objects and lists have no hash. To ask for it costs less than to
+        # look at the type of each value, and a flat object needs no walk.
         hash(tuple(arguments.values()))
         ordered = sorted(arguments.items())
     except (TypeError, AttributeError):
@@ -140,5 +146,8 @@ def id_seed(call: Any) -> bytes:
 
 
 def generated_id(seed: bytes, position: int) -> str:
-    """Return an id of nine letters and digits. The same call at the same position always gets the same id."""
+    """Return an id of nine letters and digits.
+
+    The same call at the same position always gets the same id.
+    """
     return hashlib.blake2s(b"%d %b" % (position, seed)).hexdigest()[:_LENGTH]

@@ -31,10 +31,12 @@ if TYPE_CHECKING:  # only the families need both modules; importing them here wo
 
 
 class Reading(NamedTuple):
-    """The content of a response: the assistant's messages unchanged, its calls, and the provider's finish reason.
+    """The content of a response: the assistant's messages unchanged, its calls,
+    and the provider's finish reason.
 
-    ``cut`` holds the positions of the calls that were cut off, if the response or its stream reports them.
-    ``ends_in_call``: nothing follows the last call. If the response hit its length limit, this call may be cut off.
+    ``cut`` holds the positions of the calls that were cut off, if the response or its stream
+    reports them. ``ends_in_call``: nothing follows the last call. If the response hit its length
+    limit, this call may be cut off.
     """
 
     assistant: list[WireMessage]
@@ -53,7 +55,9 @@ Read: TypeAlias = tuple[
     frozenset[int],
     bool,
 ]
-"""A ``Reading`` and its ``WireCall``s, or plain tuples of the same fields, which take a third of the time to build."""
+"""A ``Reading`` and its ``WireCall``s, or plain tuples of the same fields, which
+take a third of the time to build.
+"""
 
 
 Completed: TypeAlias = tuple[int, WireCall]
@@ -63,10 +67,11 @@ Completed: TypeAlias = tuple[int, WireCall]
 class Choice(NamedTuple):
     """Which tools a model may or must call, for one request.
 
-    ``mode`` is ``"auto"``, ``"none"`` or ``"required"``, or ``None`` if the request states no choice. ``names`` are the
-    wire names of the tools that the model must choose from: one tool, or several. ``chosen`` are the SDK's entries for
-    these tools only. ``is_strict``: at least one tool is sent in strict form; some providers enable strict mode per
-    request. ``provider`` and ``model`` receive the request.
+    ``mode`` is ``"auto"``, ``"none"`` or ``"required"``, or ``None`` if the request states no
+    choice. ``names`` are the wire names of the tools that the model must choose from: one tool, or
+    several. ``chosen`` are the SDK's entries for these tools only. ``is_strict``: at least one tool
+    is sent in strict form; some providers enable strict mode per request. ``provider`` and
+    ``model`` receive the request.
     """
 
     provider: str
@@ -81,9 +86,9 @@ class Choice(NamedTuple):
 class NameRule(NamedTuple):
     """A provider's rule for tool names, and the evidence for it.
 
-    ``pattern`` must match the whole name. ``longest`` is the greatest length that toolshape sends. ``longest_accepted``
-    is the greatest length that the server was observed to accept, if it is longer. The provider rejects ``reserved``
-    names.
+    ``pattern`` must match the whole name. ``longest`` is the greatest length that toolshape sends.
+    ``longest_accepted`` is the greatest length that the server was observed to accept, if it is
+    longer. The provider rejects ``reserved`` names.
     """
 
     pattern: str
@@ -93,7 +98,9 @@ class NameRule(NamedTuple):
     longest_accepted: int | None = None
 
     def admits(self, name: str) -> bool:
-        """Return whether toolshape sends this name: the provider accepts it, and it is not too long."""
+        """Return whether toolshape sends this name: the provider
+        accepts it, and it is not too long.
+        """
         return (
             len(name) <= self.longest
             and name not in self.reserved
@@ -101,10 +108,12 @@ class NameRule(NamedTuple):
         )
 
     def wire_name(self, name: str) -> str | None:
-        """Return the tool's own name if the provider accepts it, otherwise a name derived from it, or ``None``.
+        """Return the tool's own name if the provider accepts it, otherwise a
+        name derived from it, or ``None``.
 
-        The derived name depends only on the tool's own name, so adding a tool renames no other. It is the readable form
-        of the name (``weather.now`` is ``weather_now``), and one with a digest only where that is too long, or no name.
+        The derived name depends only on the tool's own name, so adding a tool renames no other. It
+        is the readable form of the name (``weather.now`` is ``weather_now``), and one with a digest
+        only where that is too long, or no name.
         """
         if self.admits(name):
             return name
@@ -114,9 +123,11 @@ class NameRule(NamedTuple):
         return self.name_with_digest(name)
 
     def name_with_digest(self, name: str) -> str | None:
-        """Return a name that holds a digest of the tool's own name, or ``None`` if the provider accepts no such name.
+        """Return a name that holds a digest of the tool's own name, or ``None`` if the
+        provider accepts no such name.
 
-        Before 0.1.0 every derived name was this one, so it is still understood in stored messages and tokens.
+        Before 0.1.0 every derived name was this one, so it is still understood in stored messages
+        and tokens.
         """
         digest = hashlib.sha256(name.encode(errors="replace")).hexdigest()[:8]
         letters = digest.translate(_LETTERS)
@@ -125,7 +136,8 @@ class NameRule(NamedTuple):
         letters_only = (
             re.sub(r"[^a-z]", "", name.lower())[: max(self.longest - len(letters), 0)] + letters
         )
-        # The candidates go from readable to restricted: a rule may forbid digits, underscores, a case or all letters.
+        # The candidates go from readable to restricted: a rule may forbid digits, underscores, a
+        # case or all letters.
         candidates = (
             f"{stem}_{digest}",
             f"{stem}_{letters}",
@@ -150,7 +162,8 @@ class Limit(NamedTuple):
 class Budget(NamedTuple):
     """A provider's limits on all strict tools of one request together; ``None`` means no limit.
 
-    ``is_shared``: strict mode is a flag of the request, so either all of its tools are strict or none are.
+    ``is_shared``: strict mode is a flag of the request, so either all of its tools are strict or
+    none are.
     """
 
     evidence: str
@@ -162,12 +175,14 @@ class Budget(NamedTuple):
 
 
 class Deferral(NamedTuple):
-    """How a request defers tools, which the provider loads only when the model's tool search finds them.
+    """How a request defers tools, which the provider loads only when the
+    model's tool search finds them.
 
-    ``mark`` marks the entry of a deferred tool; ``is_marked`` returns whether an entry is marked. ``search`` is the
-    provider's own tool that the request needs beside deferred tools; ``is_search`` recognises any version of it.
-    ``refused`` takes one of the provider's own tools and the wire names of the user's tools. It returns why one request
-    cannot hold both, or an empty string.
+    ``mark`` marks the entry of a deferred tool; ``is_marked`` returns whether an entry is marked.
+    ``search`` is the provider's own tool that the request needs beside deferred tools;
+    ``is_search`` recognises any version of it. ``refused`` takes one of the provider's own tools
+    and the wire names of the user's tools. It returns why one request cannot hold both, or an empty
+    string.
     """
 
     mark: Callable[[JsonObject, bool | Namespace], JsonObject]
@@ -181,9 +196,10 @@ class Deferral(NamedTuple):
 class Facts(NamedTuple):
     """Phrases for the provider table in the docs; not used by code.
 
-    ``arguments``: the JSON type in which the arguments arrive. ``malformed``: what arrives if the model wrote invalid
-    JSON. ``declined``: how the response shows that the model calls no tool. ``strict``: how a request turns on strict
-    mode. ``needs``: what else the request or the server needs.
+    ``arguments``: the JSON type in which the arguments arrive. ``malformed``: what arrives if the
+    model wrote invalid JSON. ``declined``: how the response shows that the model calls no tool.
+    ``strict``: how a request turns on strict mode. ``needs``: what else the request or the server
+    needs.
     """
 
     arguments: str
@@ -202,13 +218,13 @@ class SchemaRules:
         refuses_strict: Checks for faults that the provider rejects in strict schemas only.
         lenient: The default rewrites, in this order.
         strict: The rewrites for constrained decoding; ``None`` if the provider has no strict form.
-        is_strict_by_auto: Whether ``"auto"`` may choose strict: the provider documents the strict schemas that it
-            accepts, and strict mode needs only a flag in the request.
-        strict_needs: What the user must add for strict tools, because toolshape cannot add it. The report states this
-            need.
+        is_strict_by_auto: Whether ``"auto"`` may choose strict: the provider documents the strict
+            schemas that it accepts, and strict mode needs only a flag in the request.
+        strict_needs: What the user must add for strict tools, because toolshape cannot add it. The
+            report states this need.
         budget: The limits on the strict tools of one request.
-        engine: The engine that constrains decoding here, its version and when it was measured what it keeps; the
-            rewrites then send only what it keeps. Empty if nobody measured it.
+        engine: The engine that constrains decoding here, its version and when it was measured what
+            it keeps; the rewrites then send only what it keeps. Empty if nobody measured it.
     """
 
     refuses: tuple[Cited, ...] = ()
@@ -226,20 +242,22 @@ class RequestForm:
     """How to write tools and a tool choice into a request.
 
     Args:
-        envelope: Writes one tool, with its schema rewritten, as an entry of the SDK's list of tools.
+        envelope: Writes one tool, with its schema rewritten, as an entry of the SDK's list of
+            tools.
         free_text: Writes a tool that takes plain text as an entry; ``None`` if all tools take JSON.
         gather: Combines the entries of all tools into the SDK's list of tools.
-        keywords: Returns the keywords of a request with these tools; raises ``ExportError`` for a choice that the
-            provider does not support.
-        deferral: How to defer tools. If the provider has no tool search, this is ``None``, and deferred tools are sent
-            like all other tools.
+        keywords: Returns the keywords of a request with these tools; raises ``ExportError`` for a
+            choice that the provider does not support.
+        deferral: How to defer tools. If the provider has no tool search, this is ``None``, and
+            deferred tools are sent like all other tools.
         most_tools: How many tools a request may hold.
         longest_description: How many characters a tool's description may have.
-        examples: The key of the entry that holds examples of arguments. ``"schema"`` means that the keyword
-            ``examples`` of the JSON Schema holds them.
-        lacks: Keys of an entry that other providers of the family accept, but this provider does not.
-        advertises_output: Whether entries contain the output schema. Clients then validate results against it, so
-            toolshape validates them before it sends them.
+        examples: The key of the entry that holds examples of arguments. ``"schema"`` means that the
+            keyword ``examples`` of the JSON Schema holds them.
+        lacks: Keys of an entry that other providers of the family accept, but this provider does
+            not.
+        advertises_output: Whether entries contain the output schema. Clients then validate results
+            against it, so toolshape validates them before it sends them.
     """
 
     envelope: Callable[[Spec, bool], JsonObject]
@@ -275,7 +293,8 @@ def no_text(event: JsonObject) -> TextDelta:  # noqa: ARG001 - a text_delta
 
 
 class TextPlace(NamedTuple):
-    """Where a family's responses hold a model's text, so that calls that a server left there can be read.
+    """Where a family's responses hold a model's text, so that calls that a
+    server left there can be read.
 
     ``text`` returns the text of the assistant's messages. ``entries`` returns the entries of calls
     in the messages that the codec writes for them. ``with_calls`` returns the assistant's messages
@@ -290,7 +309,9 @@ class TextPlace(NamedTuple):
 
 
 class Numbering(NamedTuple):
-    """How a protocol numbers its events: the key of the number, and the ``type`` of a response's first event."""
+    """How a protocol numbers its events: the key of the number, and the
+    ``type`` of a response's first event.
+    """
 
     key: str
     first: str
@@ -301,22 +322,26 @@ class ResponseForm:
     """How to read a response or its stream.
 
     Args:
-        recognises: Returns whether a body (dict, list or SDK object) is a response, message or call of this family.
+        recognises: Returns whether a body (dict, list or SDK object) is a response, message or call
+            of this family.
         read: Reads the calls in such a body; returns ``None`` for any other body.
-        fold: Merges one stream event into the response so far (empty at first, changed in place). Returns the calls
-            that the event completes, each call once: no later event may add to these calls.
+        fold: Merges one stream event into the response so far (empty at first, changed in place).
+            Returns the calls that the event completes, each call once: no later event may add to
+            these calls.
         finishes: Maps the provider's finish reasons to toolshape's finish reasons.
         unfinished: What stands for the finish reason of a stream before its end, such as a status.
-        text_delta: Returns the text and the reasoning that one stream event adds. For an event that repeats earlier
-            text, returns ``NO_TEXT``. If the delta depends on earlier events, ``fold`` stores a ``TextDelta`` in the
-            response as ``x-delta``, and this delta counts instead.
-        takes_text: Whether a response may be the model's plain text, and a stream may consist of pieces of that text.
-        for_schemas: Returns the form that reads calls of tools with these parameter schemas, by wire name. Only formats
-            that write arguments without types need this function.
-        left_calls: Takes an assistant's message and the provider's name, and returns warnings about calls that the
-            server left in the text; ``None`` if servers leave no calls there.
-        template_marks: The marks with which the model's chat template begins and ends messages, where it is
-            known from the format of its calls.
+        text_delta: Returns the text and the reasoning that one stream event adds. For an event that
+            repeats earlier text, returns ``NO_TEXT``. If the delta depends on earlier events,
+            ``fold`` stores a ``TextDelta`` in the response as ``x-delta``, and this delta counts
+            instead.
+        takes_text: Whether a response may be the model's plain text, and a stream may consist of
+            pieces of that text.
+        for_schemas: Returns the form that reads calls of tools with these parameter schemas, by
+            wire name. Only formats that write arguments without types need this function.
+        left_calls: Takes an assistant's message and the provider's name, and returns warnings about
+            calls that the server left in the text; ``None`` if servers leave no calls there.
+        template_marks: The marks with which the model's chat template begins and ends messages,
+            where it is known from the format of its calls.
         text_place: Where the text of a response stands, if servers of open models have this form.
         usage: Reads the token counts of a body, also of a body that ``fold`` made of a stream.
         numbering: How the protocol numbers the events of a stream; ``None`` if it does not.
@@ -357,7 +382,9 @@ class Codec:
 
 
 class OutputSchema(NamedTuple):
-    """The answer's schema as it is sent, with the name and the description that some providers accept beside it."""
+    """The answer's schema as it is sent, with the name and the description that
+    some providers accept beside it.
+    """
 
     name: str
     description: str
@@ -366,7 +393,9 @@ class OutputSchema(NamedTuple):
 
 
 class AnswerText(NamedTuple):
-    """The text of the assistant's messages: the ``text`` of an answer, or the text of a ``refusal``."""
+    """The text of the assistant's messages: the ``text`` of an
+    answer, or the text of a ``refusal``.
+    """
 
     text: str
     refusal: str = ""
@@ -375,8 +404,9 @@ class AnswerText(NamedTuple):
 class SentOutput(NamedTuple):
     """The answer's schema in a request, as the provider reads it.
 
-    ``path`` is the path of the schema in the request. ``name`` is the name that was sent with the schema, if any. If an
-    API has several fields for a schema, ``dialect`` is the name of the provider whose rules hold for this field.
+    ``path`` is the path of the schema in the request. ``name`` is the name that was sent with the
+    schema, if any. If an API has several fields for a schema, ``dialect`` is the name of the
+    provider whose rules hold for this field.
     """
 
     path: str
@@ -387,10 +417,11 @@ class SentOutput(NamedTuple):
 
 
 class NotBesideTools(NamedTuple):
-    """Why toolshape does not ask for a structured answer if the request also has tools, with dated evidence.
+    """Why toolshape does not ask for a structured answer if the request also
+    has tools, with dated evidence.
 
-    ``refused_by`` is a pattern for the models that refuse such a request. ``None``: all models accept the request, but
-    then call no tool.
+    ``refused_by`` is a pattern for the models that refuse such a request. ``None``: all models
+    accept the request, but then call no tool.
     """
 
     evidence: str
@@ -399,19 +430,23 @@ class NotBesideTools(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class OutputForm:
-    """How a request asks for an answer that fits a schema, and how toolshape finds the answer in a response.
+    """How a request asks for an answer that fits a schema, and how toolshape
+    finds the answer in a response.
 
     Args:
         keywords: Writes the schema as keyword arguments of a request.
         answer: Returns the text of the answer in the assistant's messages.
         schema: Which schemas the provider accepts here; ``None``: the same schemas as for tools.
         names: The rule for the name that is sent with a schema; ``None`` if no name is sent.
-        takes_any_root: Whether the root of the schema may be of any type; the parameters of a tool must be an object.
+        takes_any_root: Whether the root of the schema may be of any type; the parameters of a tool
+            must be an object.
         has_description: Whether the request has a field for the description beside the schema.
-        is_always_strict: Whether the provider constrains every answer. If it does, ``strict=False`` is an error.
-        not_beside_tools: Why toolshape does not send the schema if the request also has tools; ``None`` if the provider
-            accepts both.
-        sent: Reads the schema from a request's body, as the server does; ``None`` if no fake server reads it.
+        is_always_strict: Whether the provider constrains every answer. If it does, ``strict=False``
+            is an error.
+        not_beside_tools: Why toolshape does not send the schema if the request also has tools;
+            ``None`` if the provider accepts both.
+        sent: Reads the schema from a request's body, as the server does; ``None`` if no fake server
+            reads it.
         evidence: The source of this form, with its date.
     """
 
@@ -433,20 +468,21 @@ class Provider:
 
     Args:
         name: The name that users write.
-        family: The wire family, by the name of its default provider. All providers of one family send responses of the
-            same form.
-        form: The name of the form of tool entries: the name of one provider that uses it. Two providers with the same
-            form accept the same definitions.
+        family: The wire family, by the name of its default provider. All providers of one family
+            send responses of the same form.
+        form: The name of the form of tool entries: the name of one provider that uses it. Two
+            providers with the same form accept the same definitions.
         names: The rule for tool names.
         schema: Which schemas the provider accepts, and how to rewrite other schemas.
         request: How to write tools into a request.
         response: How to read a response.
         codec: How to write calls and results.
-        histories: How to read and write messages; ``None`` if toolshape cannot continue its conversations.
-        server: How the server reads and answers a request; ``None`` if the provider has no HTTP API, or if toolshape
-            does not describe this API.
-        output: How to ask for an answer that fits a schema. ``None`` means that toolshape asks with a tool that the
-            model must call.
+        histories: How to read and write messages; ``None`` if toolshape cannot continue its
+            conversations.
+        server: How the server reads and answers a request; ``None`` if the provider has no HTTP
+            API, or if toolshape does not describe this API.
+        output: How to ask for an answer that fits a schema. ``None`` means that toolshape asks with
+            a tool that the model must call.
         facts: Phrases for the provider table in the documentation.
     """
 
@@ -484,13 +520,15 @@ class Provider:
 
 
 ProviderOrName: TypeAlias = str | Provider
-"""A provider, or the name of any provider, including a provider that an installed package registers."""
+"""A provider, or the name of any provider, including a provider that
+an installed package registers.
+"""
 
 AnyProvider: TypeAlias = ProviderName | TextCallsName | Provider
 """A provider, or the name of a provider of this package.
 
-Type checkers reject other names. For a computed name, or for a name that an installed package registers, call
-``toolshape.provider.get(name)``. At run time, every function accepts all names.
+Type checkers reject other names. For a computed name, or for a name that an installed package
+registers, call ``toolshape.provider.get(name)``. At run time, every function accepts all names.
 """
 
 

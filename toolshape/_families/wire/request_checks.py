@@ -100,13 +100,14 @@ def entry_keys(inner: str, *known: str) -> RequestCheck:
 def no_foreign_keys(
     read: Callable[[JsonObject], list[Any]], path: str, *foreign: str
 ) -> RequestCheck:
-    """Return a check that no entry in the list of tools has a key that only other providers' entries have.
+    """Return a check that no entry in the list of tools has a key that only
+    other providers' entries have.
 
     Args:
         read: Returns the list of tools in a request.
         path: The path of an entry, with ``{at}`` for its position.
-        foreign: The keys of other providers' entries. The check accepts unknown keys, because the provider may release
-            a built-in tool that has them.
+        foreign: The keys of other providers' entries. The check accepts unknown keys, because the
+            provider may release a built-in tool that has them.
     """
 
     def own_entries(request: RequestRead) -> Iterator[RequestFault]:

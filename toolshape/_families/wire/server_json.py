@@ -1,4 +1,6 @@
-"""Helpers for the servers of all families: read members of a request, split text for a stream, make request ids."""
+"""Helpers for the servers of all families: read members of a request, split text
+for a stream, make request ids.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,7 +34,10 @@ def strings_in(nodes: Iterable[Any]) -> tuple[str, ...]:
 
 
 def mode_for_word(words: Mapping[ChoiceMode, str], word: Any) -> ChoiceMode | None:
-    """Return the mode that a provider's word means, or ``None``. ``words`` maps each mode to its word."""
+    """Return the mode that a provider's word means, or ``None``.
+
+    ``words`` maps each mode to its word.
+    """
     return next((mode for mode, written in words.items() if written == word), None)
 
 
@@ -53,7 +58,8 @@ def arguments_text(call: WireCall) -> str:
 def sent_calls(said: Completion) -> tuple[list[WireCall], bool]:
     """Return the calls whose arguments are objects, and whether the model wrote a malformed call.
 
-    Some providers send no malformed calls. A call that the length limit cut off does not count as malformed.
+    Some providers send no malformed calls. A call that the length limit cut off does not count as
+    malformed.
     """
     calls = [call for call in said.calls if isinstance(call.arguments, dict)]
     return calls, len(calls) < len(said.calls) and said.finish != "length"

@@ -1,4 +1,6 @@
-"""Decodes the chunks of a stream into events: SDK objects, server-sent events, JSON lines, event-stream items."""
+"""Decodes the chunks of a stream into events: SDK objects, server-sent events,
+JSON lines, event-stream items.
+"""
 
 import base64
 import codecs
@@ -14,19 +16,25 @@ from toolshape._schema.values import read_json
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _MARK = re.compile(r'["{}\[\]]|\\(?:.|\Z)', re.DOTALL)
 WRAPPERS = frozenset({"payload", "chunk", "data"})
-"""The keys under which an SDK or an event stream wraps an event; a dict with none of them is an event."""
+"""The keys under which an SDK or an event stream wraps an event; a dict
+with none of them is an event.
+"""
 _DEEPEST_WRAPPED = 20
 # Events that wait for one that is missing, and events that are known again.
 _MOST_EARLY, _MOST_SEEN = 2, 32
 
 
 class Decoder:
-    """Decodes chunks into events. Text may be split anywhere: an incomplete event waits for the next chunk."""
+    """Decodes chunks into events.
 
-    # The first character of a text stream, white space aside, selects the form. After "{", "[" or "," the stream holds
-    # JSON values: one object per line, or the items of an array. Otherwise it holds server-sent events. A chunk may
-    # end inside a UTF-8 character, between CR and LF, inside a line or inside a value; for each of these cases the
-    # decoder keeps the incomplete rest, so that it reads each character only once.
+    Text may be split anywhere: an incomplete event waits for the next chunk.
+    """
+
+    # The first character of a text stream, white space aside, selects the form. After "{", "[" or
+    # "," the stream holds JSON values: one object per line, or the items of an array. Otherwise it
+    # holds server-sent events. A chunk may end inside a UTF-8 character, between CR and LF, inside
+    # a line or inside a value; for each of these cases the decoder keeps the incomplete rest, so
+    # that it reads each character only once.
 
     __slots__ = ("_after_cr", "_bytes", "_data", "_form", "_line", "_values")
 
@@ -60,7 +68,10 @@ class Decoder:
         yield from events
 
     def rest(self) -> Iterator[Any]:
-        """At the end of a stream, yield the last event even if no blank line follows it. Drop a cut-off event."""
+        """At the end of a stream, yield the last event even if no blank line follows it.
+
+        Drop a cut-off event.
+        """
         try:
             yield from self._decode_text(self._bytes.decode(b"", final=True) + "\n\n")
         except ResponseError:
@@ -183,7 +194,9 @@ class Numbered:
 
 
 class PieceDecoder:
-    """Decodes chunks of a model's text: a string becomes an event with this text; a client's event is unchanged."""
+    """Decodes chunks of a model's text: a string becomes an event with this text;
+    a client's event is unchanged.
+    """
 
     __slots__ = ("_bytes",)
 
@@ -215,12 +228,15 @@ class PieceDecoder:
 
 
 class _Values:
-    """Finds the JSON objects in text that arrives in pieces: one object per line, or the items of an array."""
+    """Finds the JSON objects in text that arrives in pieces: one object per
+    line, or the items of an array.
+    """
 
-    # The scan looks only at quotes, brackets and escapes, and keeps its state between pieces: the nesting depth,
-    # whether it is inside a string, and whether the last character escapes the next one. An object ends where the
-    # depth returns to zero; only then does the scan join its text. The bracket of an outer array does not count, so
-    # the items of the array are complete before the array ends.
+    # The scan looks only at quotes, brackets and escapes, and keeps its state between pieces: the
+    # nesting depth, whether it is inside a string, and whether the last character escapes the next
+    # one. An object ends where the depth returns to zero; only then does the scan join its text.
+    # The bracket of an outer array does not count, so the items of the array are complete before
+    # the array ends.
 
     __slots__ = ("depth", "in_string", "is_escaped", "pieces")
 
@@ -262,7 +278,9 @@ def _ends_in_escape(text: str, was_escaped: bool) -> bool:
 
 
 def _parse_events(text: str) -> Iterator[Any]:
-    """Yield the events in a JSON text. Skip text that does not begin like JSON: a comment or a keep-alive.
+    """Yield the events in a JSON text.
+
+    Skip text that does not begin like JSON: a comment or a keep-alive.
 
     Raises:
         ResponseError: The text begins like JSON but is malformed, so an event is lost.

@@ -7,7 +7,9 @@ from toolshape._records.result import Usage
 
 
 def count_at(node: Any, *places: str) -> int | None:
-    """Return the first whole number at one of these places, for example ``"details.cached_tokens"``."""
+    """Return the first whole number at one of these places, for
+    example ``"details.cached_tokens"``.
+    """
     if node is None:
         return None
     for place in places:

@@ -49,7 +49,10 @@ _REASONING = ("reasoning_content", "encrypted_content")
 
 
 def read(item: JsonObject, path: str) -> Message:
-    """Convert a wire message to a ``Message``. Calls that the server ran itself become provider parts."""
+    """Convert a wire message to a ``Message``.
+
+    Calls that the server ran itself become provider parts.
+    """
     role = _ROLES.get(str(item.get("role")), "user")
     content = item.get("content")
     if role == "tool":
@@ -176,6 +179,9 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
 
 
 def write_result(call_id: str, text: str, code: str | None) -> WireMessage:
-    """Write a result as a message, which can hold only text. It has no error flag, so errors get a mark in the text."""
+    """Write a result as a message, which can hold only text.
+
+    It has no error flag, so errors get a mark in the text.
+    """
     content = [{"text": openai_messages.add_error_mark(text, code)}]
     return {"role": "ROLE_TOOL", "tool_call_id": call_id, "content": content}

@@ -17,7 +17,9 @@ from toolshape._schema.values import append_text
 
 
 def as_response(body: Any) -> Any:
-    """Return a response unchanged; wrap a message or a call in a response; return ``None`` for other bodies."""
+    """Return a response unchanged; wrap a message or a call in a response;
+    return ``None`` for other bodies.
+    """
     outputs = member(body, "outputs")
     if isinstance(outputs, list) and all(
         member(output, "message") is not None for output in outputs

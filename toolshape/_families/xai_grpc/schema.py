@@ -21,7 +21,10 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
-    """Return the tools and the choice for a request. If the choice names several tools, send only these tools."""
+    """Return the tools and the choice for a request.
+
+    If the choice names several tools, send only these tools.
+    """
     body: JsonObject = {"tools": list(choice.chosen) if len(choice.names) > 1 else tools}
     if len(choice.names) == 1:
         body["tool_choice"] = {"function_name": choice.names[0]}

@@ -1,4 +1,6 @@
-"""Runs tools in an event loop or a thread, with deadlines; imported at first use, because asyncio is slow to import."""
+"""Runs tools in an event loop or a thread, with deadlines; imported at first use,
+because asyncio is slow to import.
+"""
 
 import asyncio
 import contextlib
@@ -55,7 +57,8 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
 async def run_alone(
     work: Coroutine[Any, Any, Any], given_up: Callable[[], None] | None = None
 ) -> Any:
-    """Run a coroutine in its own task, so its context and cancellations stay separate, as in a parallel call.
+    """Run a coroutine in its own task, so its context and cancellations stay
+    separate, as in a parallel call.
 
     Args:
         work: The coroutine.
@@ -76,7 +79,8 @@ async def run_alone(
 async def wait_until_done(
     task: asyncio.Task[Any], given_up: Callable[[], None] | None = None
 ) -> None:
-    """Wait until a task is done; if the caller is cancelled, call ``given_up``, then cancel the task.
+    """Wait until a task is done; if the caller is cancelled, call
+    ``given_up``, then cancel the task.
 
     Raises:
         CancelledError: The caller was cancelled.
@@ -92,14 +96,19 @@ async def wait_until_done(
 
 
 def thread_limit() -> asyncio.Semaphore:
-    """Return the limit on threads for tools with a deadline. A tool that misses its deadline keeps its thread."""
+    """Return the limit on threads for tools with a deadline.
+
+    A tool that misses its deadline keeps its thread.
+    """
     return asyncio.Semaphore(_MOST_THREADS)
 
 
 if sys.version_info >= (3, 12):
 
     def start_task(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Start a task and immediately run its coroutine up to the first wait, or to the end if it never waits."""
+        """Start a task and immediately run its coroutine up to the first wait,
+        or to the end if it never waits.
+        """
         return asyncio.Task(work, loop=asyncio.get_running_loop(), eager_start=True)
 
 else:
@@ -109,7 +118,9 @@ else:
 
 
 async def wait_for_all(works: Sequence[Awaitable[Any]]) -> None:
-    """Wait for all awaitables, then raise the first exception, if any; ignore awaitables that were cancelled."""
+    """Wait for all awaitables, then raise the first exception, if any; ignore
+    awaitables that were cancelled.
+    """
     for outcome in await asyncio.gather(
         *works, return_exceptions=True
     ):  # an exception here is a bug in this library
@@ -126,12 +137,13 @@ async def run_async(
     thread_limit: asyncio.Semaphore | None = None,
     given_up: Callable[[], None] | None = None,
 ) -> Any:
-    """Call an async tool in the running loop, or any other tool in a thread with the caller's context variables.
+    """Call an async tool in the running loop, or any other tool in a thread with
+    the caller's context variables.
 
     Raises:
-        TimedOutError: The tool, or the wait for a free thread, took longer than ``timeout`` seconds. This function
-            cancels an async tool, but does not wait for the tool to end. A thread cannot be stopped: it keeps running,
-            and this function ignores its outcome.
+        TimedOutError: The tool, or the wait for a free thread, took longer than ``timeout``
+            seconds. This function cancels an async tool, but does not wait for the tool to end. A
+            thread cannot be stopped: it keeps running, and this function ignores its outcome.
     """
     if timeout is None:
         return await _call_tool(kind, invoke, model, inject)
@@ -171,7 +183,9 @@ async def _call_tool(
 
 
 async def finish(value: Any) -> Any:
-    """Return the final value of a function that ran in the loop: await its value, or collect an iterator's items."""
+    """Return the final value of a function that ran in the loop: await its value,
+    or collect an iterator's items.
+    """
     if is_asynchronous(value):
         return await await_value(value)
     return collect(value)
@@ -187,7 +201,8 @@ async def await_value(value: Any) -> Any:
 async def _wait_with_deadline(
     seconds: float, work: Awaitable[Any], given_up: Callable[[], None] | None
 ) -> Any:
-    """Wait for the work until the deadline, and then cancel the work without waiting for its clean-up.
+    """Wait for the work until the deadline, and then cancel the work
+    without waiting for its clean-up.
 
     ``asyncio.wait_for`` would also wait for the clean-up.
     """
@@ -206,19 +221,23 @@ async def _wait_with_deadline(
 
 
 async def run_in_thread(work: Callable[[], Any]) -> Any:
-    """Run a function in its own thread with the caller's context variables, and raise its exceptions in the caller."""
+    """Run a function in its own thread with the caller's context variables, and
+    raise its exceptions in the caller.
+    """
     return await _run_in_thread(work, lambda: None)
 
 
 async def run_to_the_end(work: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
-    """Run a function in an executor thread until it ends; if the caller is cancelled meanwhile, undo the result.
+    """Run a function in an executor thread until it ends; if the caller is
+    cancelled meanwhile, undo the result.
 
     Raises:
-        CancelledError: The caller was cancelled, once or several times. If ``work`` succeeded, ``undo`` was called
-            with its result.
+        CancelledError: The caller was cancelled, once or several times. If ``work`` succeeded,
+            ``undo`` was called with its result.
     """
-    # A thread cannot be stopped, and its effect (a claim in a ledger, for example) must not be lost. So a cancellation
-    # interrupts only the shield, not the task: we wait for the task, undo its result, and then raise the cancellation.
+    # A thread cannot be stopped, and its effect (a claim in a ledger, for example) must not be
+    # lost. So a cancellation interrupts only the shield, not the task: we wait for the task, undo
+    # its result, and then raise the cancellation.
     task = asyncio.ensure_future(_run_in_thread(work, None))
     try:
         return await asyncio.shield(task)
@@ -247,11 +266,14 @@ async def sleep(seconds: float) -> None:
 
 
 async def _run_in_thread(work: Callable[[], Any], left: Callable[[], None] | None) -> Any:
-    """Run a function in an executor thread. If ``left`` is given, use a new thread, and call ``left`` when it ends."""
+    """Run a function in an executor thread.
+
+    If ``left`` is given, use a new thread, and call ``left`` when it ends.
+    """
     if left is None:
         return _release(await asyncio.to_thread(_capture, work))
-    # When the loop closes, it waits for the threads in its executor. So a thread that may hang must not belong to the
-    # executor.
+    # When the loop closes, it waits for the threads in its executor. So a thread that may hang must
+    # not belong to the executor.
     loop = asyncio.get_running_loop()
     future: asyncio.Future[_Outcome] = loop.create_future()
     context = contextvars.copy_context()
@@ -270,7 +292,8 @@ async def _run_in_thread(work: Callable[[], Any], left: Callable[[], None] | Non
     return _release(await future)
 
 
-# A task or a future cannot carry every exception: StopIteration makes it hang, and SystemExit stops the loop.
+# A task or a future cannot carry every exception: StopIteration makes it hang, and SystemExit stops
+# the loop.
 _Outcome: TypeAlias = tuple[Any, BaseException | None]
 
 

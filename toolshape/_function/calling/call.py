@@ -1,4 +1,6 @@
-"""Calls a tool's function with validated arguments: returns its value, or raises the ``CallError`` for the call."""
+"""Calls a tool's function with validated arguments: returns its value, or raises
+the ``CallError`` for the call.
+"""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -14,7 +16,9 @@ NOTHING_INJECTED: Mapping[str, Any] = MappingProxyType({})
 
 
 def final_value(value: Any) -> Any:
-    """Return a tool's final value in synchronous code: await its return value in a new event loop, or collect it."""
+    """Return a tool's final value in synchronous code: await its return value in a
+    new event loop, or collect it.
+    """
     if not is_asynchronous(value):
         return collect(value)
     from toolshape._function.calling import aio  # noqa: PLC0415 - importing asyncio costs a sixth of importing pydantic
@@ -23,10 +27,12 @@ def final_value(value: Any) -> Any:
 
 
 def refuse_running_loop(kind: Kind, name: str) -> None:
-    """Raise an error if synchronous code would run an async tool while an event loop is running in this thread.
+    """Raise an error if synchronous code would run an async tool while an event
+    loop is running in this thread.
 
     Raises:
-        UsageError: The tool is async, and a loop is running. The tool has not run: await the async method instead.
+        UsageError: The tool is async, and a loop is running. The tool has not run: await the async
+            method instead.
     """
     if not is_async(kind):
         return
@@ -45,15 +51,17 @@ def compile_call(
     check: Callable[..., None] | None,
     extend: Callable[..., Mapping[str, Any]] | None = None,
 ) -> Callable[..., Any]:
-    """Compile ``Tool.call``: it validates the arguments, and returns the tool's value or raises a ``CallError``.
+    """Compile ``Tool.call``: it validates the arguments, and returns the tool's
+    value or raises a ``CallError``.
 
     Args:
         validate: The function that validates the arguments from a model.
         invoke: The function that calls the tool with the validated arguments.
         name: The tool's name, for errors.
-        check: A function that raises an error if the tool cannot be called with the injected values; ``None`` if no
-            check is needed.
-        extend: A function that takes the valid arguments, and adds the library's own values to the injected values.
+        check: A function that raises an error if the tool cannot be called with the injected
+            values; ``None`` if no check is needed.
+        extend: A function that takes the valid arguments, and adds the library's own values to the
+            injected values.
     """
 
     def call(_tool: Any, arguments: Any, *, inject: Mapping[str, Any] = NOTHING_INJECTED) -> Any:

@@ -8,7 +8,10 @@ from contextlib import contextmanager
 
 
 class ConcurrencyLimit:
-    """A limit on how many calls of one tool may run at the same time. Further calls wait in the order of arrival."""
+    """A limit on how many calls of one tool may run at the same time.
+
+    Further calls wait in the order of arrival.
+    """
 
     __slots__ = ("_free", "_lock", "_waiting")
 
@@ -37,7 +40,8 @@ class ConcurrencyLimit:
             future = self._next()
             if future is None:
                 self._free += 1
-        # Set the result outside the lock: if the waiter's loop is closed, a callback calls ``release`` again.
+        # Set the result outside the lock: if the waiter's loop is closed, a callback calls
+        # ``release`` again.
         if future is not None:
             future.set_result(None)
 
@@ -65,11 +69,13 @@ class ConcurrencyLimit:
 
 
 class Slot:
-    """A turn under a limit. The turn ends once: after the work, or when the waiter gives up before the work begins.
+    """A turn under a limit.
 
-    Two threads race here: one thread runs the work, and the other waits for the work with a deadline. The lock lets
-    either ``begin`` or ``give_up`` change the state, but not both. So the turn is released once, and abandoned work
-    never begins.
+    The turn ends once: after the work, or when the waiter gives up before the work begins.
+
+    Two threads race here: one thread runs the work, and the other waits for the work with a
+    deadline. The lock lets either ``begin`` or ``give_up`` change the state, but not both. So the
+    turn is released once, and abandoned work never begins.
     """
 
     __slots__ = ("_end", "_lock", "_state")

@@ -1,4 +1,6 @@
-"""Converts an exception to the ``CallError`` for a call; logs unexpected exceptions, and hides them from the model."""
+"""Converts an exception to the ``CallError`` for a call; logs unexpected exceptions,
+and hides them from the model.
+"""
 
 import sys
 import uuid
@@ -8,7 +10,9 @@ from toolshape._records.errors import CallError, CallErrorCode, ToolError
 
 
 class RemoteError(ToolError):
-    """A failure that a remote server reported to the tool; its text is trusted like the tool's results."""
+    """A failure that a remote server reported to the tool; its text is
+    trusted like the tool's results.
+    """
 
 
 class TimedOutError(Exception):
@@ -26,10 +30,12 @@ def is_cancellation(error: BaseException) -> bool:
 
 
 def as_call_error(error: BaseException, *, tool: str, timeout: float | None = None) -> CallError:
-    """Convert an exception from a tool to the error that the model reads, and log the details of unexpected exceptions.
+    """Convert an exception from a tool to the error that the model reads, and log the
+    details of unexpected exceptions.
 
     Raises:
-        BaseException: The error is an interrupt or a cancellation from outside, so the call gets no result.
+        BaseException: The error is an interrupt or a cancellation from outside, so the call gets no
+            result.
     """
     if isinstance(error, KeyboardInterrupt) or is_cancellation(error):
         raise error
@@ -51,22 +57,27 @@ _WORDS_OF_FRAMEWORKS: Mapping[str, Mapping[str, bool]] = {
     "langchain_core": {"ToolException": False},
     "pydantic_ai": {"ModelRetry": True, "ToolFailed": False},
 }
-"""The exceptions with which a framework's tools talk to the model, by package, and whether another call may succeed.
+"""The exceptions with which a framework's tools talk to the model, by package, and
+whether another call may succeed.
 
-A function that was written for a framework raises them wherever it runs. Their text is public: each framework sends it
-to the model (seen on 2026-11-26 in fastmcp 4.2.3, langchain-core 1.8 and pydantic-ai 2.68).
+A function that was written for a framework raises them wherever it runs. Their text is public: each
+framework sends it to the model (seen on 2026-11-26 in fastmcp 4.2.3, langchain-core 1.8 and
+pydantic-ai 2.68).
 """
 
 
 def _told_to_the_model(error: BaseException) -> ToolError | None:
-    """Return the error that a tool raised for the model, also out of the tool's own task group; else ``None``."""
+    """Return the error that a tool raised for the model, also out of the tool's
+    own task group; else ``None``.
+    """
     if isinstance(error, ToolError):
         return error
     for cls in type(error).__mro__:
         words = _WORDS_OF_FRAMEWORKS.get(cls.__module__.partition(".")[0], {})
         if cls.__name__ in words:
             return ToolError(str(getattr(error, "message", error)), retryable=words[cls.__name__])
-    # A task group raises a group, even of a single error. An error that is not for the model hides the whole group.
+    # A task group raises a group, even of a single error. An error that is not for the model hides
+    # the whole group.
     inner = getattr(error, "exceptions", None)
     if not isinstance(inner, tuple) or not inner:
         return None
@@ -88,7 +99,8 @@ def _convert_tool_error(error: ToolError, tool: str) -> CallError:
 
 
 def validation_error(error: BaseException, *, tool: str) -> CallError:
-    """Convert an exception from validation to a ``CallError``: invalid arguments, or a crash in a user validator.
+    """Convert an exception from validation to a ``CallError``: invalid arguments,
+    or a crash in a user validator.
 
     Raises:
         KeyboardInterrupt: The error is an interrupt, so the call gets no result.
@@ -103,7 +115,9 @@ def validation_error(error: BaseException, *, tool: str) -> CallError:
 
 
 def hide_error(code: CallErrorCode, error: BaseException, *, tool: str) -> CallError:
-    """Log an exception with a reference, and return an error that shows only this reference to the model."""
+    """Log an exception with a reference, and return an error that shows
+    only this reference to the model.
+    """
     import logging  # noqa: PLC0415 - only failures need it
 
     reference = uuid.uuid4().hex[:12]

@@ -25,14 +25,16 @@ async def run_in_turn(
     invoke: Invoke,
     run: Callable[[Invoke], Coroutine[Any, Any, Any]],
 ) -> Any:
-    """Run a tool when the call's turn begins. Work that misses its deadline keeps the turn until the work ends.
+    """Run a tool when the call's turn begins.
+
+    Work that misses its deadline keeps the turn until the work ends.
 
     Args:
         limit: The tool's limit on concurrent calls.
         kind: The kind of the tool's function.
         invoke: The function that calls the tool.
-        run: A function that runs the tool, for example with ``aio.run_async``. It receives a replacement for
-            ``invoke``, which also begins and ends the turn.
+        run: A function that runs the tool, for example with ``aio.run_async``. It receives a
+            replacement for ``invoke``, which also begins and ends the turn.
     """
     await _wait_for_turn(limit)
     slot = Slot(limit.release)
@@ -67,9 +69,9 @@ async def run_in_turn(
 
 async def _wait_for_turn(limit: ConcurrencyLimit) -> None:
     """Wait for a turn; if the wait is cancelled, take no turn."""
-    # The turn may begin in any thread, so ``wake`` notifies this loop. If the turn begins after the loop was closed, or
-    # while the wait is being cancelled, this call cannot use its turn. In both cases, release the turn for the next
-    # call.
+    # The turn may begin in any thread, so ``wake`` notifies this loop. If the turn begins after the
+    # loop was closed, or while the wait is being cancelled, this call cannot use its turn. In both
+    # cases, release the turn for the next call.
     future = limit.ask()
     if future.done():
         return
@@ -100,7 +102,9 @@ async def _wait_for_turn(limit: ConcurrencyLimit) -> None:
 async def run_limited(
     most: int, items: Sequence[T], work: Callable[[T], Coroutine[Any, Any, None]]
 ) -> None:
-    """Do the work for each item, for at most ``most`` items at once; handle exceptions as ``wait_for_all`` does."""
+    """Do the work for each item, for at most ``most`` items at once; handle
+    exceptions as ``wait_for_all`` does.
+    """
     semaphore = asyncio.Semaphore(most)
 
     async def in_its_turn(item: T) -> None:

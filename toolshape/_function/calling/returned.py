@@ -28,7 +28,8 @@ def collect(value: Any) -> Any:
     """Convert an iterator to a list of its values, and return any other value unchanged.
 
     Raises:
-        RemoteError: The value is an MCP client's result, and the server reported that the call failed.
+        RemoteError: The value is an MCP client's result, and the server reported that the call
+            failed.
     """
     if type(value) in SETTLED:
         return value

@@ -1,7 +1,8 @@
-"""Finds the author's code in core schemas: the validators that pydantic runs before, around or instead of its own.
+"""Finds the author's code in core schemas: the validators that pydantic runs
+before, around or instead of its own.
 
-Pydantic puts functions into core schemas, too, for paths, addresses and secrets. The author's functions are all others,
-and those of the libraries that the author uses.
+Pydantic puts functions into core schemas, too, for paths, addresses and secrets. The author's
+functions are all others, and those of the libraries that the author uses.
 """
 
 from collections.abc import Callable
@@ -15,7 +16,9 @@ FUNCTIONS = _CODE | {"function-after"}
 _PYDANTIC = frozenset({"pydantic", "pydantic_core", "ipaddress", "pathlib"})
 """The packages of the functions that pydantic puts into core schemas."""
 _OF_VERSION_1 = "pydantic._internal._decorators_v1"
-"""The module of the functions that pydantic puts around the author's validators in the style of version 1."""
+"""The module of the functions that pydantic puts around the author's
+validators in the style of version 1.
+"""
 _OURS = "toolshape"
 
 
@@ -30,7 +33,9 @@ def is_of_version_1(function: Callable[..., Any]) -> bool:
 
 
 def _package_of(function: Callable[..., Any]) -> str:
-    """Return the first part of a function's module; a method that is built in has none, so its object's class decides."""
+    """Return the first part of a function's module; a method that is built in has none,
+    so its object's class decides.
+    """
     owner = getattr(function, "__self__", None)
     module = getattr(function, "__module__", None) or getattr(owner, "__module__", None)
     if module == _OF_VERSION_1:
@@ -50,7 +55,9 @@ def is_authors_function(node: Node) -> bool:
 
 
 def is_authors_code(node: Node) -> bool:
-    """Whether a node's value is decided by the author: a before, wrap or plain validator, or a default for errors."""
+    """Whether a node's value is decided by the author: a before, wrap or plain
+    validator, or a default for errors.
+    """
     if node["type"] in _CODE:
         return _is_authors(node)
     return bool(node["type"] == "default" and node.get("on_error", "raise") != "raise")
@@ -71,10 +78,11 @@ def holds_authors_code(node: Node, definitions: Definitions) -> bool:
 
 
 def is_authors_place(node: Node, definitions: Definitions) -> bool:
-    """Whether pydantic's own mode holds inside a node: it is the author's code, or a union in which such code stands.
+    """Whether pydantic's own mode holds inside a node: it is the author's code, or a
+    union in which such code stands.
 
-    A union is taken as a whole. If one of its branches were read laxly and the others strictly, the lax branch would
-    win over a branch that pydantic prefers.
+    A union is taken as a whole. If one of its branches were read laxly and the others strictly, the
+    lax branch would win over a branch that pydantic prefers.
     """
     return is_authors_code(node) or (
         node["type"] == "union" and holds_authors_code(node, definitions)
@@ -82,7 +90,9 @@ def is_authors_place(node: Node, definitions: Definitions) -> bool:
 
 
 def side_of_author(node: Node) -> Node | None:
-    """Return the lax side of a ``lax-or-strict`` node that an author wrote; pydantic's own keeps its strict side."""
+    """Return the lax side of a ``lax-or-strict`` node that an author wrote;
+    pydantic's own keeps its strict side.
+    """
     if node["type"] != "lax-or-strict":
         return None
     lax: Node = node["lax_schema"]

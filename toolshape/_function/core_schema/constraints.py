@@ -1,4 +1,6 @@
-"""Finds what pydantic takes at a definition, and what then refuses each call: it is told when the tool is made."""
+"""Finds what pydantic takes at a definition, and what then refuses each call: it
+is told when the tool is made.
+"""
 
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -39,10 +41,12 @@ _SAMPLES: Mapping[str, Any] = {
 
 
 def require_fitting_constraints(nodes: Iterable[Node]) -> None:
-    """Try each constraint that pydantic applies in a step of its own on a value of the type that it constrains.
+    """Try each constraint that pydantic applies in a step of its own on a value
+    of the type that it constrains.
 
     Raises:
-        TypeError: A constraint cannot be applied, so that each call would be refused. The message is pydantic's own.
+        TypeError: A constraint cannot be applied, so that each call would be refused. The message
+            is pydantic's own.
     """
     for node in nodes:
         if node["type"] == "chain":
@@ -71,12 +75,15 @@ def _try(constraint: Node, sample: Any) -> None:
 _TAKES_OBJECTS = frozenset(
     {"date", "datetime", "time", "timedelta", "set", "frozenset", "tuple", "deque", "bytes", "decimal", "complex", "fraction"}
 )  # fmt: skip
-"""The kinds that take only Python objects where they are strict and a validator of the author's stands before them: what
-such a validator returns is Python to pydantic, and JSON has none of these (2.14.4)."""
+"""The kinds that take only Python objects where they are strict and a validator of the
+author's stands before them: what such a validator returns is Python to pydantic, and
+JSON has none of these (2.14.4).
+"""
 
 
 def find_unusable(core: Node, nodes: Iterable[Node]) -> list[str]:
-    """Return what no call can use: a default that pydantic itself refuses, and a strict place behind the author's code.
+    """Return what no call can use: a default that pydantic itself refuses, and a strict
+    place behind the author's code.
 
     Args:
         core: The core schema.

@@ -1,4 +1,6 @@
-"""Finds the JSON values of an enum or a literal in a core schema, and the members that they represent."""
+"""Finds the JSON values of an enum or a literal in a core schema, and
+the members that they represent.
+"""
 
 import enum
 import json
@@ -17,9 +19,9 @@ _SCALARS = (str, int, float, bool, type(None))
 class Choices(NamedTuple):
     """The values of an enum or a literal.
 
-    ``values`` are the JSON values. ``members`` are the matching Python values, in the same order. ``is_plain`` is true
-    if pydantic itself finds the member for each value. If a flag has too many combinations to list, ``mask`` has the
-    bits of all members.
+    ``values`` are the JSON values. ``members`` are the matching Python values, in the same order.
+    ``is_plain`` is true if pydantic itself finds the member for each value. If a flag has too many
+    combinations to list, ``mask`` has the bits of all members.
     """
 
     values: list[Any]
@@ -46,7 +48,9 @@ def choices_of(node: Node) -> Choices:
 
 
 def _distinct_choices(choices: Sequence[Any]) -> list[Any]:
-    """Return the choices without repetitions: pydantic lists an enum's aliases as if they were members."""
+    """Return the choices without repetitions: pydantic lists an enum's
+    aliases as if they were members.
+    """
     return [
         choice
         for index, choice in enumerate(choices)
@@ -55,7 +59,9 @@ def _distinct_choices(choices: Sequence[Any]) -> list[Any]:
 
 
 def _choices_of_flag(cls: type[enum.Flag], members: Sequence[enum.Flag]) -> Choices:
-    """Return every combination of a flag's members, or the members and a mask if there are too many combinations."""
+    """Return every combination of a flag's members, or the members and a mask if
+    there are too many combinations.
+    """
     combinations = {0}
     for bits in [int(member.value) for member in members]:
         if len(combinations) <= _MOST_COMBINATIONS:
@@ -68,7 +74,9 @@ def _choices_of_flag(cls: type[enum.Flag], members: Sequence[enum.Flag]) -> Choi
 
 
 def _combine_bits(value: int, members: Sequence[enum.Flag]) -> int:
-    """Combine the bits of every member that ``value`` contains in full; ``-1`` contains all members."""
+    """Combine the bits of every member that ``value`` contains in
+    full; ``-1`` contains all members.
+    """
     bits = 0
     for member in members:
         bits |= (
@@ -80,7 +88,9 @@ def _combine_bits(value: int, members: Sequence[enum.Flag]) -> int:
 
 
 def json_of_choice(value: Any) -> Any:
-    """Convert an enum's value to JSON; a set is sorted, because its own order differs between processes."""
+    """Convert an enum's value to JSON; a set is sorted, because its own
+    order differs between processes.
+    """
     if isinstance(value, AbstractSet):
         ordered = sorted(value, key=lambda item: (type(item).__name__, repr(item)))
     else:
@@ -89,7 +99,9 @@ def json_of_choice(value: Any) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """Serialise a JSON value; values of different types get different strings, such as ``1``, ``1.0`` and ``true``."""
+    """Serialise a JSON value; values of different types get different strings, such
+    as ``1``, ``1.0`` and ``true``.
+    """
     return json.dumps(value, sort_keys=True)
 
 

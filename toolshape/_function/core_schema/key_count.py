@@ -1,6 +1,8 @@
-"""Counts the JSON keys from which a pydantic model was parsed, so that the fast path can detect repeated keys.
+"""Counts the JSON keys from which a pydantic model was parsed, so that the fast
+path can detect repeated keys.
 
-Parsing drops repeated keys. So if the JSON text repeats a key, it has more colons than the pydantic model has keys.
+Parsing drops repeated keys. So if the JSON text repeats a key, it has more colons than the pydantic
+model has keys.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,15 +32,18 @@ KEYLESS = frozenset(
 
 
 def count_of_flat(model: Any) -> int:
-    """Return the number of keys from which a pydantic model was parsed; its fields' values must contain no keys."""
+    """Return the number of keys from which a pydantic model was parsed; its
+    fields' values must contain no keys.
+    """
     return len(model.__pydantic_fields_set__)
 
 
 def compile_key_count(schema: Node) -> KeyCount | None:
-    """Compile a function that counts the keys from which a pydantic model was parsed, or return ``None``.
+    """Compile a function that counts the keys from which a pydantic model
+    was parsed, or return ``None``.
 
-    ``None`` means that counting is impossible: the model contains a union, an untyped map, or itself, or a user's
-    validator may change a value that contains keys.
+    ``None`` means that counting is impossible: the model contains a union, an untyped map, or
+    itself, or a user's validator may change a value that contains keys.
     """
     try:
         return _Compiler(definitions_of(schema)).count_of(schema, frozenset())
@@ -58,10 +63,12 @@ class _Compiler:
         ] = {}  # by ``id()`` of the node; the core schema keeps the nodes alive
 
     def count_of(self, node: Node, seen: frozenset[str]) -> KeyCount | None:
-        """Return the function that counts the keys in a node's value, or ``None`` if the value never has keys.
+        """Return the function that counts the keys in a node's value, or
+        ``None`` if the value never has keys.
 
         Raises:
-            UndecidableError: The validated value does not determine how many keys the JSON text had.
+            UndecidableError: The validated value does not determine how many keys the JSON text
+                had.
         """
         if id(node) not in self.compiled:
             self.compiled[id(node)] = self._compile(node, seen)
@@ -138,7 +145,8 @@ def _count_in_items(of_item: KeyCount) -> KeyCount:
     if of_item is not count_of_flat:
         return lambda items: sum(map(of_item, items))
 
-    # Most lists of models contain flat models, so inlining ``count_of_flat`` saves a call for each item.
+    # Most lists of models contain flat models, so inlining ``count_of_flat`` saves a call for each
+    # item.
     def count(items: Any) -> int:
         keys = 0
         for item in items:

@@ -1,7 +1,7 @@
 """Decides which strings are valid keys of a map in JSON, based on the core schema of the keys.
 
-Even in strict mode, pydantic-core accepts the keys ``"1_0"``, ``"+1"`` and ``"nan"``, and digits for a date. This
-holds for its versions 2.46 and 2.50.
+Even in strict mode, pydantic-core accepts the keys ``"1_0"``, ``"+1"`` and ``"nan"``, and digits
+for a date. This holds for its versions 2.46 and 2.50.
 """
 
 import re
@@ -38,9 +38,9 @@ Admits: TypeAlias = Callable[[str], bool]
 class KeyRule(NamedTuple):
     """The rule that decides which strings are valid keys of a map.
 
-    ``schema`` is the rule as JSON Schema, and ``admits`` tests one key. ``read`` converts a key if pydantic itself
-    cannot. ``converts`` is true if a key may be converted to a value other than its text. ``drops`` is
-    true if a key that is not valid is left out with its value.
+    ``schema`` is the rule as JSON Schema, and ``admits`` tests one key. ``read`` converts a key if
+    pydantic itself cannot. ``converts`` is true if a key may be converted to a value other than its
+    text. ``drops`` is true if a key that is not valid is left out with its value.
     """
 
     schema: JsonSchema | None = None

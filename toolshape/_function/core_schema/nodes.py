@@ -13,22 +13,31 @@ Node: TypeAlias = Mapping[str, Any]
 Definitions: TypeAlias = Mapping[str, Node]
 
 WRAPPER = "\ue000toolshape wrapper"
-"""The tag of the only branch of a wrapper union (see ``tighten``). It is a step in the locations of errors, so it begins
-with a character that stands for nothing, which no key of a value does."""
+"""The tag of the only branch of a wrapper union (see ``tighten``).
+
+It is a step in the locations of errors, so it begins with a character that stands for nothing,
+which no key of a value does.
+"""
 CHOICES = "toolshape_choices"
 """The key in a node's metadata that lists the JSON values of an enum or literal."""
 TAGS = "toolshape_tags"
 """The key in a discriminated union's metadata that lists the names of an optional tag."""
 KEYS = "toolshape_keys"
-"""The key in the metadata of a map's keys that holds the node which the lookup of keys replaced (see ``widen``)."""
+"""The key in the metadata of a map's keys that holds the node which the lookup of
+keys replaced (see ``widen``).
+"""
 MAPS = frozenset({"dict", "ordered-dict", "counter", "frozendict"})
-"""The node types whose values are objects with arbitrary keys; pydantic-core added the last three in 2.50."""
+"""The node types whose values are objects with arbitrary keys;
+pydantic-core added the last three in 2.50.
+"""
 NOT_SCHEMAS = frozenset(
     {"cls", "config", "default", "expected", "function", "members", "metadata", "serialization"}
 )
 """The keys of a node that hold the user's objects, not schemas."""
 LEFT_ALONE = NOT_SCHEMAS | {"keys_schema"}
-"""The keys of a node that no rewrite enters: a map itself checks its keys, which are strings in JSON."""
+"""The keys of a node that no rewrite enters: a map itself checks its
+keys, which are strings in JSON.
+"""
 TRANSPARENT = frozenset(
     {"nullable", "default", "definitions", "custom-error", "function-after", "function-before", "function-wrap",
      "model-field", "dataclass-field", "typed-dict-field", "named-tuple-field", "missing-sentinel"}
@@ -37,10 +46,11 @@ TRANSPARENT = frozenset(
 
 
 def core_nodes(schema: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield every node of a pydantic core schema, outermost first; the user's own objects are not searched.
+    """Yield every node of a pydantic core schema, outermost first; the
+    user's own objects are not searched.
 
-    A node with a name is yielded each time, but what is inside only the first time: along many paths, the same classes
-    would be searched once for each path.
+    A node with a name is yielded each time, but what is inside only the first time: along many
+    paths, the same classes would be searched once for each path.
     """
     return _nodes_in(schema, set())
 
@@ -77,18 +87,21 @@ def rebuild(
     config: Node | None = None,
     replace: Callable[[Node, Node | None], Any] | None = None,
 ) -> Any:
-    """Rebuild a core schema by passing every node to ``change``, innermost first; parts that stay equal are shared.
+    """Rebuild a core schema by passing every node to ``change``, innermost first;
+    parts that stay equal are shared.
 
     Args:
         schema: A core schema, or a part of one.
-        change: Takes a node with rebuilt children, and the config of the pydantic model around it; returns a new node.
+        change: Takes a node with rebuilt children, and the config of the pydantic model around it;
+            returns a new node.
         left_alone: The node keys whose values stay unchanged.
         config: The config around ``schema``.
-        replace: Takes a node before its children, and the config around it; returns what stands in its place, or
-            ``None`` if the node is rebuilt.
+        replace: Takes a node before its children, and the config around it; returns what stands in
+            its place, or ``None`` if the node is rebuilt.
     """
-    # A part that stays equal is the same object afterwards: most of a schema is not copied, and ``is`` tells what changed.
-    # A node with a name is rebuilt once: along many paths, the same classes would be rebuilt once for each path.
+    # A part that stays equal is the same object afterwards: most of a schema is not copied, and
+    # ``is`` tells what changed. A node with a name is rebuilt once: along many paths, the same
+    # classes would be rebuilt once for each path.
     made: dict[tuple[str, int], Any] = {}
 
     def visit(value: Any, config: Node | None) -> Any:
@@ -153,7 +166,8 @@ def inner_node(node: Node, definitions: Definitions) -> Node | None:
 
 
 def steps_inside(node: Node) -> Iterator[tuple[str, Any]]:
-    """Yield the nodes inside a node, each with its step in a value: a key, ``[]`` for each item, ``{}`` for each value.
+    """Yield the nodes inside a node, each with its step in a value: a key, ``[]`` for
+    each item, ``{}`` for each value.
 
     A wrapper, a branch of a union and a step of a chain have the empty step.
     """
@@ -179,7 +193,8 @@ def _in_place(node: Node) -> Iterator[Any]:
     for choice in choices.values() if isinstance(choices, dict) else choices:
         yield choice[0] if isinstance(choice, tuple) else choice
     yield from node.get("steps", ())
-    # Of pydantic's own types, the strict side is always strict: only the node itself tells what was declared.
+    # Of pydantic's own types, the strict side is always strict: only the node itself tells what was
+    # declared.
     for key in ("json_schema", "lax_schema", "schema"):
         if isinstance(node.get(key), dict):
             yield node[key]

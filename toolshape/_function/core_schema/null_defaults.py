@@ -1,4 +1,6 @@
-"""Compiles a validator that parses the JSON text only once, and treats null as omission in fields with a default."""
+"""Compiles a validator that parses the JSON text only once, and treats null as
+omission in fields with a default.
+"""
 
 import copy
 from collections.abc import Callable
@@ -26,10 +28,11 @@ Forget: TypeAlias = Callable[[Any], None]
 
 
 class NullAdmitting(NamedTuple):
-    """A pydantic model's validator that also accepts null for fields that have a default and do not admit null.
+    """A pydantic model's validator that also accepts null for fields that have a
+    default and do not admit null.
 
-    ``count_keys`` counts the keys from which a result was parsed, including keys with null. ``forget`` then replaces
-    the nulls in the result with defaults.
+    ``count_keys`` counts the keys from which a result was parsed, including keys with null.
+    ``forget`` then replaces the nulls in the result with defaults.
     """
 
     validate_json: Callable[..., Any]
@@ -42,8 +45,8 @@ def compile_null_admitting(core: Node, dropped: Dropped) -> NullAdmitting | None
 
     Args:
         core: The core schema.
-        dropped: For each object, the fields that the lens drops if they are null. If the core schema would drop other
-            fields, the result is ``None``.
+        dropped: For each object, the fields that the lens drops if they are null. If the core
+            schema would drop other fields, the result is ``None``.
 
     Returns:
         The validator, or ``None`` if some nulls cannot be replaced after validation.
@@ -93,7 +96,9 @@ def _make_nullable(field: Node) -> Node:
 
 
 def _is_dropped(field: Node, definitions: Definitions) -> bool:
-    """Whether null means that a field is omitted: the field has a default, and null is not one of its values."""
+    """Whether null means that a field is omitted: the field has a default, and
+    null is not one of its values.
+    """
     default = field["schema"]
     return default["type"] == "default" and not _admits_null(default["schema"], definitions)
 
@@ -125,7 +130,8 @@ _PASSES_NULL_ON = frozenset(
 
 
 def _inside(node: Node, definitions: Definitions) -> Node:
-    """Return the node inside a wrapper that passes null through unchanged, so that the null can be replaced later.
+    """Return the node inside a wrapper that passes null through unchanged, so that
+    the null can be replaced later.
 
     A user validator is not such a wrapper: it may itself return ``None`` or another value.
 
@@ -142,7 +148,8 @@ def _inside(node: Node, definitions: Definitions) -> Node:
 
 
 def _compile_forget(node: Node, definitions: Definitions, seen: frozenset[str]) -> Forget | None:
-    """Return a function that replaces the nulls in a value, or ``None`` if no null needs to be replaced.
+    """Return a function that replaces the nulls in a value, or ``None``
+    if no null needs to be replaced.
 
     It supports the same nodes as ``compile_key_count``.
     """

@@ -9,9 +9,11 @@ from toolshape._function.core_schema.nodes import MAPS, TAGS, WRAPPER, Definitio
 
 
 def with_optional_tag(node: Node, definitions: Definitions) -> Node:
-    """Let a tagged union choose the only branch that matches the fields if a tag with a default is omitted.
+    """Let a tagged union choose the only branch that matches the fields if a
+    tag with a default is omitted.
 
-    pydantic always requires the tag, although the JSON Schema that pydantic generates makes it optional.
+    pydantic always requires the tag, although the JSON Schema that pydantic generates makes it
+    optional.
     """
     names = tag_names(node["discriminator"])
     choices = {_json_of(tag): branch for tag, branch in node["choices"].items()}
@@ -24,10 +26,10 @@ def with_optional_tag(node: Node, definitions: Definitions) -> Node:
     ):  # a null tag would look like an omitted tag
         return node
 
-    # If the tag is omitted, a branch is chosen only if it alone fits. A branch is a candidate if the value has every
-    # field that the branch requires. Candidates that match the types of all the value's fields come first. If there are
-    # none, the candidates that declare most of the value's fields come next, so pydantic reports the errors of the
-    # likely branch.
+    # If the tag is omitted, a branch is chosen only if it alone fits. A branch is a candidate if
+    # the value has every field that the branch requires. Candidates that match the types of all the
+    # value's fields come first. If there are none, the candidates that declare most of the value's
+    # fields come next, so pydantic reports the errors of the likely branch.
     def tag_of(value: Any) -> Any:
         if not isinstance(value, dict):
             return next(
@@ -55,14 +57,19 @@ def with_optional_tag(node: Node, definitions: Definitions) -> Node:
 
 
 def _json_of(tag: Any) -> Any:
-    """Return a tag's JSON value: pydantic cannot match an enum member that is neither a string nor an integer."""
+    """Return a tag's JSON value: pydantic cannot match an enum member that is
+    neither a string nor an integer.
+    """
     if isinstance(tag, enum.Enum) and not isinstance(tag, (str, int)):
         return tag.value
     return tag
 
 
 _Fields: TypeAlias = Mapping[str, tuple[bool, Node]]
-"""Maps a field's JSON name to whether the field is required, and its node. ``_OPEN`` as a name admits other fields."""
+"""Maps a field's JSON name to whether the field is required, and its node.
+
+``_OPEN`` as a name admits other fields.
+"""
 
 
 def _fields_without_tag(
@@ -80,7 +87,8 @@ def _fields_without_tag(
 def tag_names(discriminator: Any) -> tuple[str, ...]:
     """Return the names of the discriminator field.
 
-    If the field has an alias, pydantic gives a list of paths. The first path is the field's own name.
+    If the field has an alias, pydantic gives a list of paths. The first path is the field's own
+    name.
     """
     if isinstance(discriminator, list):
         return tuple(

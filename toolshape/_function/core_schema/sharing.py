@@ -1,8 +1,9 @@
-"""Lets each class of a core schema stand in it once: a class that is used again becomes a reference to a definition.
+"""Lets each class of a core schema stand in it once: a class that is used again
+becomes a reference to a definition.
 
-Pydantic writes a nested model that is built already into the schema of each model that uses it. Its validators are
-reused, so that costs pydantic nothing. Ours are compiled anew, and what uses one class along many paths would be walked
-and compiled once for each path.
+Pydantic writes a nested model that is built already into the schema of each model that uses it. Its
+validators are reused, so that costs pydantic nothing. Ours are compiled anew, and what uses one
+class along many paths would be walked and compiled once for each path.
 """
 
 from collections import Counter
@@ -13,7 +14,8 @@ from toolshape._function.core_schema.nodes import NOT_SCHEMAS, Node
 
 
 def share_repeated(core: Node, nodes: Iterable[Node]) -> Node:
-    """Return a core schema in which each node with a name stands once; the same schema if that is so already.
+    """Return a core schema in which each node with a name stands once; the
+    same schema if that is so already.
 
     Args:
         core: The core schema.
@@ -35,7 +37,9 @@ def share_repeated(core: Node, nodes: Iterable[Node]) -> Node:
 
 
 def _shared(value: Any, repeated: set[str], definitions: dict[str, Any]) -> Any:
-    """Return a copy in which references stand for the repeated nodes, which are added to the definitions."""
+    """Return a copy in which references stand for the repeated nodes,
+    which are added to the definitions.
+    """
     if isinstance(value, dict):
         is_node = isinstance(value.get("type"), str)
         name = value.get("ref") if is_node else None

@@ -1,4 +1,5 @@
-"""Tightens a core schema: rejects values that pydantic accepts even in strict mode, such as digits for a date or NaN.
+"""Tightens a core schema: rejects values that pydantic accepts even in strict mode,
+such as digits for a date or NaN.
 
 The rules were checked with pydantic 2.13.0 and 2.14.3, on JSON, where each node is strict.
 """
@@ -97,8 +98,11 @@ NUMBER_TEXTS = {
     "fraction": f"^-?(?:{_NUMBER}|[0-9]{{1,99}}/[1-9][0-9]{{0,99}})$",
     "complex": f"^-?(?:{_NUMBER}|{_NUMBER}[+-]{_NUMBER}j|{_NUMBER}j)$",
 }
-"""Patterns of valid numbers in JSON notation, by node type. Python's own parsers also accept blanks, underscores and
-digits from other alphabets. They even accept an exponent so large that its ``Fraction`` would exhaust the memory."""
+"""Patterns of valid numbers in JSON notation, by node type.
+
+Python's own parsers also accept blanks, underscores and digits from other alphabets. They even
+accept an exponent so large that its ``Fraction`` would exhaust the memory.
+"""
 _BASE64_TEXTS: Mapping[Any, str] = {
     Base64Encoder: r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?",
     Base64UrlEncoder: r"(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-]{2}==|[A-Za-z0-9_-]{3}=)?",
@@ -115,12 +119,16 @@ _matches_complex = re.compile(NUMBER_TEXTS["complex"].removesuffix("$"), re.ASCI
 
 
 def _is_complex_text(value: Any) -> bool:
-    """Whether a value is the text of a complex number; false for a JSON number, which pydantic also accepts."""
+    """Whether a value is the text of a complex number; false for a JSON
+    number, which pydantic also accepts.
+    """
     return isinstance(value, str) and _matches_complex(value) is not None
 
 
 def _tighten_function(node: Node) -> Node:
-    """Tighten pydantic's own validator function for a type: admit only strings, and turn exceptions into rejections."""
+    """Tighten pydantic's own validator function for a type: admit only strings, and
+    turn exceptions into rejections.
+    """
     function = node["function"]["function"]
     if not is_of_pydantic(function):
         return node
@@ -141,7 +149,9 @@ def _tighten_function(node: Node) -> Node:
 _FORMS: Mapping[str, Callable[[Any], bool]] = {
     "fraction_validator": lambda value: _is_text(value) and _is_fraction(value)
 }
-"""What pydantic's functions for types may be given; before 2.14, a fraction is such a type and has no node of its own."""
+"""What pydantic's functions for types may be given; before 2.14, a fraction is such a
+type and has no node of its own.
+"""
 _is_fraction: Callable[[Any], bool] = _compile_text_check(NUMBER_TEXTS["fraction"])
 
 
@@ -153,7 +163,9 @@ _VALUE_ERRORS = (ArithmeticError, AttributeError, LookupError, OSError, TypeErro
 
 
 def _guard(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that its exceptions (for a huge exponent, or a path that is too long) become rejections."""
+    """Wrap a function so that its exceptions (for a huge exponent, or a path that
+    is too long) become rejections.
+    """
 
     def guarded(*args: Any) -> Any:
         try:
@@ -165,7 +177,9 @@ def _guard(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _refuse_second_names(node: Node) -> Node:
-    """Make an object refuse a field under two of its names, where pydantic silently drops the value under one of them."""
+    """Make an object refuse a field under two of its names, where pydantic silently
+    drops the value under one of them.
+    """
     config = node.get("config", {})
     is_by_name = config.get("validate_by_name") or config.get("populate_by_name")
     if not is_by_name or not _drops_second_name():
@@ -192,7 +206,9 @@ def _refuse_second_names(node: Node) -> Node:
 
 @functools.cache
 def _drops_second_name() -> bool:
-    """Whether this pydantic takes an object with a field under its name and its alias, as releases before 2.14.2 do."""
+    """Whether this pydantic takes an object with a field under its name and its
+    alias, as releases before 2.14.2 do.
+    """
     field = core_schema.model_field(core_schema.any_schema(), validation_alias="b")
     config = core_schema.CoreConfig(validate_by_name=True, extra_fields_behavior="forbid")
     try:
@@ -214,11 +230,15 @@ def _fields_node(node: Node) -> Node:
 
 
 _Steps: TypeAlias = dict[Any, Any]
-"""The alias paths of an object, as a tree of their steps; a subtree is empty where a field reads the whole value."""
+"""The alias paths of an object, as a tree of their steps; a subtree is empty where
+a field reads the whole value.
+"""
 
 
 def _refuse_strays(node: Node) -> Node:
-    """Make an object reject nested values that none of its alias paths reads; pydantic silently drops such values."""
+    """Make an object reject nested values that none of its alias paths reads;
+    pydantic silently drops such values.
+    """
     listed_fields: Any = _fields_node(node).get("fields", ())
     aliases = [
         field.get("validation_alias")
@@ -227,8 +247,8 @@ def _refuse_strays(node: Node) -> Node:
         )
     ]
     paths = [path for alias in aliases if isinstance(alias, list) for path in alias]
-    # Insert the longest paths first. A shorter path that ends inside a longer path then clears the steps below its end,
-    # because its field reads everything there.
+    # Insert the longest paths first. A shorter path that ends inside a longer path then clears the
+    # steps below its end, because its field reads everything there.
     tree: _Steps = {}
     for path in sorted((path for path in paths if isinstance(path, list)), key=len, reverse=True):
         subtree = tree
@@ -279,7 +299,9 @@ def _tighten_typed_dict(node: Node) -> Node:
 
 
 def _is_unambiguous_json(text: Any) -> bool:
-    """Whether JSON text has no repeated key, NaN or infinity; pydantic itself rejects text that is not JSON."""
+    """Whether JSON text has no repeated key, NaN or infinity; pydantic itself
+    rejects text that is not JSON.
+    """
     try:
         return not isinstance(text, str) or is_finite(require_unique_keys(read_json(text)))
     except (UnreadableError, RecursionError):
@@ -318,9 +340,11 @@ def _metadata(node: Node) -> dict[str, Any]:
 
 
 def _wrap(node: Node, lets_through: Callable[[Any], bool], message: str = "") -> Node:
-    """Wrap a node in a union with one branch, whose discriminator sees the JSON value before validation.
+    """Wrap a node in a union with one branch, whose discriminator sees
+    the JSON value before validation.
 
-    If ``lets_through`` rejects the value, the discriminator finds no branch, and pydantic reports the error.
+    If ``lets_through`` rejects the value, the discriminator finds no branch, and pydantic reports
+    the error.
     """
     if message:
         error = ("inexact_json", message)
@@ -354,7 +378,8 @@ def _require_finite(value: Any) -> Any:
 
 
 def _compile_type_check(choices: list[Any]) -> Callable[[Any], bool] | None:
-    """Return a check that a value has the type of one of the choices: in Python, ``True == 1 == 1.0``.
+    """Return a check that a value has the type of one of the choices:
+    in Python, ``True == 1 == 1.0``.
 
     Returns:
         The check, or ``None`` if no choice is a boolean or a number.
@@ -381,7 +406,9 @@ _CHANGES = ("strip_whitespace", "to_lower", "to_upper")
 
 
 def _require_exact_keys(node: Node, config: Node | None, definitions: Definitions) -> Node:
-    """Make a map reject keys that are not in JSON notation, and two keys that become the same Python value."""
+    """Make a map reject keys that are not in JSON notation, and two keys
+    that become the same Python value.
+    """
     keys = node.get("keys_schema")
     if keys is None:
         as_written = keys
@@ -421,7 +448,9 @@ def _require_exact_keys(node: Node, config: Node | None, definitions: Definition
 def _key_discriminator(
     admits: Callable[[str], bool] | None, reader: SchemaValidator | None
 ) -> Callable[[Any], bool]:
-    """Return a check that rejects an object with an invalid key, or with two keys that become the same Python value."""
+    """Return a check that rejects an object with an invalid key, or with two keys
+    that become the same Python value.
+    """
 
     def lets_through(value: Any) -> bool:
         if not _is_json_object(value):

@@ -1,14 +1,15 @@
 """Makes the two core schemas that arguments are validated with: *full*, and *structure*.
 
-*Full* is the author's model. Everywhere but in the author's places it is strict, and refuses what pydantic would accept
-even in strict mode (see ``tighten``). In the author's places stands the schema as the author wrote it, in pydantic's own
-mode: the author's code is given what the model wrote, and decides. Strictness is a property of the nodes, so both stand
-in one schema, and one run decides. Of a chain, only the first step is given what the model wrote: the others are given
-what the step before made of it.
+*Full* is the author's model. Everywhere but in the author's places it is strict, and refuses what
+pydantic would accept even in strict mode (see ``tighten``). In the author's places stands the
+schema as the author wrote it, in pydantic's own mode: the author's code is given what the model
+wrote, and decides. Strictness is a property of the nodes, so both stand in one schema, and one run
+decides. Of a chain, only the first step is given what the model wrote: the others are given what
+the step before made of it.
 
-*Structure* is the same without the author's code. It says which places of a value have the wrong kind, and runs nothing
-of the author's, so it can be asked again after each coercion. Where the author's code crashes, *structure, looked
-through* asks the schema behind that code.
+*Structure* is the same without the author's code. It says which places of a value have the wrong
+kind, and runs nothing of the author's, so it can be asked again after each coercion. Where the
+author's code crashes, *structure, looked through* asks the schema behind that code.
 """
 
 import functools
@@ -42,13 +43,19 @@ _STRICT = frozenset(
      "multi-host-url", "list", "set", "frozenset", "tuple", "dict", "frozendict", "ordered-dict", "counter", "deque",
      "enum", "lax-or-strict", "complex", "fraction", "model", "dataclass", "typed-dict", "model-fields"}
 )  # fmt: skip
-"""The node types whose key ``strict`` has an effect in pydantic-core 2.50 and means JSON's own type."""
+"""The node types whose key ``strict`` has an effect in pydantic-core
+2.50 and means JSON's own type.
+"""
 _CHECKED, _AS_IS = "/checked", "/as is"
-"""What is appended to a definition's name for the author's places: one definition cannot be strict and lax."""
+"""What is appended to a definition's name for the author's places: one
+definition cannot be strict and lax.
+"""
 
 
 def compile_validator(schema: Any, config: Node | None = None) -> SchemaValidator:
-    """Compile a core schema; nested models that are built already are not reused, because theirs are not rewritten."""
+    """Compile a core schema; nested models that are built already are not reused,
+    because theirs are not rewritten.
+    """
     return cast(
         "SchemaValidator", cast("Any", SchemaValidator)(schema, config, _use_prebuilt=False)
     )
@@ -114,8 +121,8 @@ def structure_schema(core: Node, config: Node | None = None, *, through: bool = 
     Args:
         core: A widened core schema, or a part of one.
         config: The config of the pydantic model around the part.
-        through: Whether the schema behind a before or wrap validator stands in the validator's place. By default,
-            any value is accepted there.
+        through: Whether the schema behind a before or wrap validator stands in the validator's
+            place. By default, any value is accepted there.
     """
     definitions = definitions_of(core)
     is_replaced = _is_after if not through else _is_passing
@@ -183,7 +190,9 @@ def _with_ref(node: Any, replaced: Node) -> Any:
 
 
 def _strictly(node: Node, config: Node | None) -> Node:
-    """Return a node that accepts only JSON's own type, whatever its author declared; errors name places by alias."""
+    """Return a node that accepts only JSON's own type, whatever its author
+    declared; errors name places by alias.
+    """
     if node.get("config", {}).get("loc_by_alias") is False:
         node = {**node, "config": {**node["config"], "loc_by_alias": True}}
     if node["type"] not in _STRICT or (node["type"] == "str" and takes_numbers(node, config)):
@@ -210,8 +219,9 @@ def _authors_copy(
         config: The config of the pydantic model around the node.
         is_checked: Whether before and wrap validators check what they pass on unchanged.
     """
-    # What is refused inside a union would let another branch win, and what is refused where a default stands in for
-    # errors would become that default. There, the author's code decides, as it does in pydantic.
+    # What is refused inside a union would let another branch win, and what is refused where a
+    # default stands in for errors would become that default. There, the author's code decides, as
+    # it does in pydantic.
     config = _closed_config(node) if "config" in node else config
     has_check = is_checked and node["type"] in ("function-before", "function-wrap")
     has_check = has_check and is_authors_code(node)
@@ -244,7 +254,9 @@ def _authors_copy(
 
 
 def _inside_class(node: Node) -> Node:
-    """Return what stands inside a class, behind validators that run afterwards; an empty node for any other node."""
+    """Return what stands inside a class, behind validators that run afterwards; an
+    empty node for any other node.
+    """
     if node["type"] not in ("model", "dataclass"):
         return {"type": ""}
     inner: Node = node["schema"]
@@ -254,7 +266,9 @@ def _inside_class(node: Node) -> Node:
 
 
 def _closed_config(node: Node) -> Node:
-    """Return the config of a class for checks: unknown fields are refused, unless the class says what becomes of them."""
+    """Return the config of a class for checks: unknown fields are refused, unless the
+    class says what becomes of them.
+    """
     config: Node = node.get("config", {})
     if "cls" in node and not sets_extra(node["cls"]):
         return {**config, "extra_fields_behavior": "forbid"}
@@ -262,10 +276,12 @@ def _closed_config(node: Node) -> Node:
 
 
 def _own_extra(node: Node) -> Node:
-    """Return the keys by which a class that says nothing of unknown fields ignores them, as pydantic does.
+    """Return the keys by which a class that says nothing of unknown fields
+    ignores them, as pydantic does.
 
-    A dataclass or a TypedDict of a module without pydantic inherits the config of the model around it: here that of the
-    arguments, which forbids such fields. Structure still says so of what the author's code passes on.
+    A dataclass or a TypedDict of a module without pydantic inherits the config of the model around
+    it: here that of the arguments, which forbids such fields. Structure still says so of what the
+    author's code passes on.
     """
     if node["type"] not in ("dataclass", "typed-dict") or sets_extra(node.get("cls", object)):
         return {}
@@ -295,7 +311,9 @@ def validates_default(node: Node, config: Node | None) -> bool:
 
 
 def _default_in_python(node: Node, definitions: Definitions, config: Node | None) -> Node:
-    """Return a node that validates its default as what it is: the author's Python object, and no JSON."""
+    """Return a node that validates its default as what it is: the
+    author's Python object, and no JSON.
+    """
     validator = functools.cache(
         lambda: compile_validator(with_definitions(node["schema"], definitions), config)
     )

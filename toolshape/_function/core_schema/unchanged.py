@@ -1,8 +1,9 @@
-"""Lets the author's validators check that what they pass on unchanged has the structure of what is inside.
+"""Lets the author's validators check that what they pass on unchanged has
+the structure of what is inside.
 
-Inside the author's code, pydantic's own mode holds, and in that mode ``"00125"`` is a number. If the code changes a
-value, the new value is the author's. But what it passes on unchanged is still what the model wrote, and nothing of that
-is read laxly in silence.
+Inside the author's code, pydantic's own mode holds, and in that mode ``"00125"`` is a number. If
+the code changes a value, the new value is the author's. But what it passes on unchanged is still
+what the model wrote, and nothing of that is read laxly in silence.
 """
 
 import contextlib
@@ -33,7 +34,8 @@ _REFUSED: ContextVar[ValidationError | None] = ContextVar("toolshape_refused", d
 def take_refusal() -> ValidationError | None:
     """Return the last refusal of a check in this context, and forget it.
 
-    Code of the author's that runs after it may crash, for want of the refused value. Then the refusal is the reason.
+    Code of the author's that runs after it may crash, for want of the refused value. Then the
+    refusal is the reason.
     """
     refused = _REFUSED.get()
     if refused is not None:
@@ -43,7 +45,9 @@ def take_refusal() -> ValidationError | None:
 
 @contextlib.contextmanager
 def reading_as_written(texts: AbstractSet[bytes]) -> Generator[None]:
-    """Let these JSON texts pass the check: pydantic reads them in its own mode, and the coercion is on record."""
+    """Let these JSON texts pass the check: pydantic reads them in its own mode,
+    and the coercion is on record.
+    """
     token = _AS_WRITTEN.set(texts)
     try:
         yield
@@ -52,7 +56,9 @@ def reading_as_written(texts: AbstractSet[bytes]) -> Generator[None]:
 
 
 class Inside(NamedTuple):
-    """Compiles what a validator wraps, when it is first needed: its structure, and its structure looked through."""
+    """Compiles what a validator wraps, when it is first needed: its structure,
+    and its structure looked through.
+    """
 
     structure: Callable[[], SchemaValidator]
     through: Callable[[], SchemaValidator]
@@ -61,8 +67,8 @@ class Inside(NamedTuple):
 def check_unchanged(node: Node, inside: Inside) -> Mapping[str, Any]:
     """Return the ``function`` of a before or wrap validator, with the check.
 
-    Code that catches errors never catches those of a check: inside a wrap validator they are collected, and told after
-    the validator's function has returned.
+    Code that catches errors never catches those of a check: inside a wrap validator they are
+    collected, and told after the validator's function has returned.
 
     Args:
         node: The validator's node.
@@ -99,7 +105,9 @@ def _refuse(refusal: ValidationError) -> None:
 
 
 def _refusal(structure: SchemaValidator, text: bytes) -> ValidationError | None:
-    """Return why JSON text has not the structure of what is inside; ``None`` if its coercion is on record."""
+    """Return why JSON text has not the structure of what is inside;
+    ``None`` if its coercion is on record.
+    """
     if text in _AS_WRITTEN.get():
         return None
     try:
@@ -181,7 +189,9 @@ def _located(
 
 
 def ends_as(error: ErrorDetails, said: Iterable[tuple[str, Sequence[int | str]]]) -> bool:
-    """Whether an error is one of those that a check told: of the same type, at a place that ends with the check's."""
+    """Whether an error is one of those that a check told: of the same type, at a
+    place that ends with the check's.
+    """
     at = error["loc"]
     return any(error["type"] == rule and at[len(at) - len(end) :] == end for rule, end in said)
 

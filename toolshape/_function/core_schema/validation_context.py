@@ -1,6 +1,8 @@
-"""The context that the author's validators read as ``info.context``: one for the calls of one response.
+"""The context that the author's validators read as ``info.context``: one
+for the calls of one response.
 
-It is passed to pydantic where arguments are validated, and is never stored: not in messages, tokens, ledgers or traces.
+It is passed to pydantic where arguments are validated, and is never stored: not in messages,
+tokens, ledgers or traces.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 """Widens a core schema: what the canonical JSON Schema admits, pydantic shall be able to read.
 
-Pydantic does not read some values that its own JSON Schema admits: a member of an enum by its JSON value, a field by the
-name in the schema, an object without its optional tag.
+Pydantic does not read some values that its own JSON Schema admits: a member of an enum by its JSON
+value, a field by the name in the schema, an object without its optional tag.
 """
 
 import functools
@@ -30,7 +30,9 @@ from toolshape._function.core_schema.two import compile_validator, full_schema
 
 
 def prepare(model: type[BaseModel]) -> None:
-    """Give a pydantic model its widened core schema, and compile it as *full*, before anything else refers to it."""
+    """Give a pydantic model its widened core schema, and compile it as *full*,
+    before anything else refers to it.
+    """
     untyped_model = cast("Any", model)
     untyped_model.__pydantic_core_schema__ = widened = widen(model.__pydantic_core_schema__)
     untyped_model.__pydantic_validator__ = compile_validator(full_schema(widened))
@@ -81,7 +83,9 @@ def _use_schema_names(node: Node, config: Node | None) -> Node:
 
 
 def _accept_schema_name(name: str, field: Node, config: Node | None) -> Node:
-    """Make a field accept its name in the canonical schema: its alias, or its own name if the alias is a path."""
+    """Make a field accept its name in the canonical schema: its alias, or its
+    own name if the alias is a path.
+    """
     alias = field.get("validation_alias")
     if alias is None or isinstance(alias, str):
         if alias is not None and takes_no_alias(config):
@@ -109,7 +113,9 @@ def _use_key_lookup(node: Node, definitions: Definitions) -> Node:
 
 
 def _use_lookup(node: Node) -> Node:
-    """Replace an enum or literal with a lookup from JSON values to members that pydantic cannot find itself."""
+    """Replace an enum or literal with a lookup from JSON values to members
+    that pydantic cannot find itself.
+    """
     choices = choices_of(node)
     outer_keys = {key: node[key] for key in ("ref", "serialization") if key in node}
     metadata = {

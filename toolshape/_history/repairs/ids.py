@@ -35,7 +35,9 @@ class Ids:
         return ids_copy
 
     def new(self, given: str, pattern: str) -> str:
-        """Return a replacement for an id, derived only from the id, its number of replacements, and the ids in use."""
+        """Return a replacement for an id, derived only from the id, its number of
+        replacements, and the ids in use.
+        """
         self.issued[given] = self.issued.get(given, 0) + 1
         seed, position = (
             hashlib.sha256(f"{given}\0{self.issued[given]}".encode(errors="replace")).digest(),
@@ -48,7 +50,9 @@ class Ids:
         return candidate
 
     def sent(self, given: str, rule: HistoryRule | None) -> str:
-        """Return the id to send for a call: the original id, or a replacement if the rule rejects the original."""
+        """Return the id to send for a call: the original id, or a replacement if
+        the rule rejects the original.
+        """
         if rule is None or re.fullmatch(rule.pattern, given):
             return given
         return self.new(given, rule.pattern)
@@ -102,7 +106,8 @@ def _replace_ids_in_message(
         _with_id(part, new[id(part)], histories) if id(part) in new else part
         for part in message.parts
     )
-    # Compare by value, because the raw part and the raw message are equal but separate objects after from_json.
+    # Compare by value, because the raw part and the raw message are equal but separate objects
+    # after from_json.
     is_whole_message = len(parts) == 1 and message.parts[0].raw == message.raw
     return replace(
         message, parts=parts, raw=parts[0].raw if histories.is_items or is_whole_message else None
@@ -120,7 +125,9 @@ def _with_id(part: MessagePart, given: str, histories: Histories) -> MessagePart
 
 
 def _lacks_id(part: ToolCallPart | ToolResultPart, log: Log) -> bool:
-    """Return whether a call or result came without an id, or with an empty id, although the provider requires an id."""
+    """Return whether a call or result came without an id, or with an empty id,
+    although the provider requires an id.
+    """
     if "call_id" not in log.rules or part.has_id:
         return False
     with_id = log.rules.histories.with_id

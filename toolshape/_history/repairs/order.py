@@ -1,4 +1,6 @@
-"""Applies a provider's rules for the order of roles (first, last, in a row) and for the parts a message may mix."""
+"""Applies a provider's rules for the order of roles (first, last, in a row) and
+for the parts a message may mix.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -46,15 +48,19 @@ def order_messages(
 
     The steps run in this order, because each step relies on the earlier steps:
 
-    1. If the provider does not join messages, separate the results in a message from its other parts.
-    2. Handle each message in turn. Drop reasoning that has no item after it, and messages that earlier repairs emptied.
-       If the provider rejects a system message at its position, convert it to a user message. Insert the messages that
-       the provider requires between two neighbours. Separate text from calls.
+    1. If the provider does not join messages, separate the results in a message from its other
+       parts.
+    2. Handle each message in turn. Drop reasoning that has no item after it, and messages that
+       earlier repairs emptied. If the provider rejects a system message at its position, convert it
+       to a user message. Insert the messages that the provider requires between two neighbours.
+       Separate text from calls.
     3. Check signatures and reasoning, which depend on the parts that now precede each call.
     4. Merge result messages that hold images, and neighbours with the same role.
-    5. If no messages follow, check the last message. Otherwise the end of the history is not known yet.
+    5. If no messages follow, check the last message. Otherwise the end of the history is not known
+       yet.
 
-    If ``messages`` continue a history that was already repaired, ``previous`` is the last message of that history.
+    If ``messages`` continue a history that was already repaired, ``previous`` is the last message
+    of that history.
 
     Args:
         messages: The messages.
@@ -132,8 +138,9 @@ def _split_results(message: Message) -> list[Message]:
 def _may_end_history(message: Message, log: Log) -> bool:
     """Return whether an assistant message may end the history.
 
-    The rule lists the keys and the kinds of provider parts that allow this end. The message must set such a key to
-    true, or its last part must be such a provider part, because the provider continues this part itself.
+    The rule lists the keys and the kinds of provider parts that allow this end. The message must
+    set such a key to true, or its last part must be such a provider part, because the provider
+    continues this part itself.
     """
     raw: Any = message.raw
     pattern = log.rules.active["last_is_assistant"].pattern
@@ -183,7 +190,9 @@ def _fillers_before(last: Message | None, message: Message, log: Log) -> list[Me
 
 
 def _system_as_user(message: Message, last: Message | None, log: Log) -> Message:
-    """If the provider rejects a system prompt after an assistant message or a result, convert it to a user message."""
+    """If the provider rejects a system prompt after an assistant message or a
+    result, convert it to a user message.
+    """
     if (
         message.role != "system"
         or last is None
@@ -219,7 +228,9 @@ def _split_calls(message: Message, log: Log) -> list[Message]:
 
 
 def _mark_unsigned_calls(messages: list[Message], log: Log, *, is_end: bool) -> list[Message]:
-    """Mark unsigned calls in messages that have no wire form, and in all messages of the current turn."""
+    """Mark unsigned calls in messages that have no wire form, and in
+    all messages of the current turn.
+    """
     if "missing_signature" not in log.rules:
         return messages
     if is_end:
@@ -239,7 +250,9 @@ def _mark_unsigned_calls(messages: list[Message], log: Log, *, is_end: bool) -> 
 
 
 def _continues_calls(messages: list[Message], at: int) -> bool:
-    """Return whether a received message continues the calls of the previous message, so its calls need no signature."""
+    """Return whether a received message continues the calls of the previous message,
+    so its calls need no signature.
+    """
     previous_message = messages[at - 1] if at else None
     return (
         previous_message is not None
@@ -252,8 +265,8 @@ def _continues_calls(messages: list[Message], at: int) -> bool:
 def _add_missing_reasoning(messages: list[Message], log: Log, *, thinks: bool) -> list[Message]:
     """Add empty reasoning to messages that have calls but no reasoning.
 
-    If ``thinks`` is false, change only messages without a wire form, because the encoder writes these messages. A
-    model that always thinks needs no sign of it.
+    If ``thinks`` is false, change only messages without a wire form, because the encoder writes
+    these messages. A model that always thinks needs no sign of it.
     """
     if "missing_reasoning" not in log.rules:
         return messages
@@ -265,7 +278,9 @@ def _add_missing_reasoning(messages: list[Message], log: Log, *, thinks: bool) -
 
 
 def begins_turn(message: Message) -> bool:
-    """Return whether a message begins a turn, that is, whether it is a user message without results."""
+    """Return whether a message begins a turn, that is, whether it is
+    a user message without results.
+    """
     return message.role == "user" and bool(message.parts) and not results_in(message)
 
 
@@ -294,7 +309,9 @@ def _merge_same_roles(messages: list[Message], log: Log) -> list[Message]:
 
 
 def _merge_media(last: Message, message: Message) -> Message | None:
-    """Merge neighbouring result messages if either holds media: the encoder must not write media between results."""
+    """Merge neighbouring result messages if either holds media: the encoder must
+    not write media between results.
+    """
     if not (last.role == message.role == "tool") or not (_has_media(last) or _has_media(message)):
         return None
     return with_parts(last, (*last.parts, *message.parts))
@@ -314,7 +331,8 @@ def merge_neighbours(
 
     Args:
         messages: The messages, in order.
-        merge: A function that returns the message to replace two neighbours, or ``None`` to keep both neighbours.
+        merge: A function that returns the message to replace two neighbours, or ``None`` to keep
+            both neighbours.
     """
     merged_messages: list[Message] = []
     for message in messages:

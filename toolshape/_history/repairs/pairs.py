@@ -1,4 +1,6 @@
-"""Pairs each call with exactly one result, and moves the result next to its call if the provider requires it."""
+"""Pairs each call with exactly one result, and moves the result next to its
+call if the provider requires it.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,15 +24,20 @@ NO_ANSWER = "The call was not answered."
 
 
 class LateResultError(Exception):
-    """A result arrived for a call that was already treated as unanswered. Convert the whole history again."""
+    """A result arrived for a call that was already treated as unanswered.
+
+    Convert the whole history again.
+    """
 
 
 class Pairs:
-    """The call ids from earlier messages, and the pairs of calls and results in the current messages.
+    """The call ids from earlier messages, and the pairs of calls and
+    results in the current messages.
 
-    ``answered`` holds the ids of calls with a result. ``filled_in`` holds the ids of calls for which this library added
-    a result that says that the call did not run. ``left`` holds the ids of calls without a result, which the provider
-    accepts. ``calls`` maps the ``id()`` of each result in the current messages to the call that it answers.
+    ``answered`` holds the ids of calls with a result. ``filled_in`` holds the ids of calls for
+    which this library added a result that says that the call did not run. ``left`` holds the ids of
+    calls without a result, which the provider accepts. ``calls`` maps the ``id()`` of each result
+    in the current messages to the call that it answers.
     """
 
     __slots__ = ("answered", "calls", "filled_in", "left")
@@ -73,22 +80,25 @@ def pair_calls(
 ) -> list[Message]:
     """Pair each call with its result.
 
-    Parts are identified by ``id()``, because two parts of a faulty history may be equal (a result stored twice).
+    Parts are identified by ``id()``, because two parts of a faulty history may be equal (a result
+    stored twice).
 
     Args:
         messages: The messages. Each call and result has an id.
         log: The log to which this function adds the repairs.
         pairs: The state after the preceding messages. This function updates the object in place.
-        is_end: Whether no messages follow. If so, calls in the last turn may still wait for results.
+        is_end: Whether no messages follow. If so, calls in the last turn may still wait for
+            results.
 
     Raises:
-        LateResultError: A result answers a call that an earlier conversion answered as not run, or left without a
-            result.
+        LateResultError: A result answers a call that an earlier conversion answered as not run, or
+            left without a result.
     """
     calls, dropped, last_turn, last_other = _match_results(messages, log, pairs)
-    # Parts are frozen, so each change creates a new object with a new id(). ``replacements`` maps the id() of each
-    # original result to its replacement. ``moved_ids`` holds the id() of results that leave their message, and
-    # ``inserted_results`` holds these results by the position of their call.
+    # Parts are frozen, so each change creates a new object with a new id(). ``replacements`` maps
+    # the id() of each original result to its replacement. ``moved_ids`` holds the id() of results
+    # that leave their message, and ``inserted_results`` holds these results by the position of
+    # their call.
     inserted_results: dict[int, list[ToolResultPart]] = {}
     moved_ids: set[int] = set()
     replacements: dict[int, ToolResultPart] = {}
@@ -125,7 +135,9 @@ def pair_calls(
 
 
 def copy_call_form(answer: ToolResultPart, call: ToolCallPart) -> ToolResultPart:
-    """If the encoder must write a result, copy the name and the wire form of its call to the result."""
+    """If the encoder must write a result, copy the name and the wire
+    form of its call to the result.
+    """
     if answer.raw is not None:
         return answer
     call_raw = call.raw
@@ -157,8 +169,8 @@ def _replace_results(message: Message, renewed: dict[int, ToolResultPart]) -> Me
 def _sort_results(message: Message, log: Log, pairs: Pairs, order: dict[int, int]) -> Message:
     """Sort the results in a message in the order of their calls.
 
-    Sorting is needed if the message has no wire form. It is also needed if the provider has no call ids, because the
-    provider then matches results to calls by position.
+    Sorting is needed if the message has no wire form. It is also needed if the provider has no call
+    ids, because the provider then matches results to calls by position.
     """
     results = results_in(message)
     if len(results) == 1 or (message.raw is not None and "call_without_id" not in log.rules):
@@ -178,14 +190,14 @@ def _match_results(
 ) -> tuple[list[_Asked], set[int], int, int]:
     """Match results to calls in one pass.
 
-    Usually, a turn is one message. But if the provider joins neighbouring assistant messages (``joins``), these
-    messages are one turn: a streaming client may store each chunk as a message, and answer the calls of all chunks
-    together.
+    Usually, a turn is one message. But if the provider joins neighbouring assistant messages
+    (``joins``), these messages are one turn: a streaming client may store each chunk as a message,
+    and answer the calls of all chunks together.
 
     Returns:
-        The calls with their results, the ``id()`` of each result to drop, the position of the last turn, and the
-        position of the last message that is not an assistant message. Both positions ignore messages that hold only
-        results.
+        The calls with their results, the ``id()`` of each result to drop, the position of the last
+        turn, and the position of the last message that is not an assistant message. Both positions
+        ignore messages that hold only results.
     """
     calls: list[_Asked] = []
     by_id: dict[str, list[_Asked]] = {}
@@ -220,14 +232,17 @@ def _match_results(
 
 
 def _continues_turn(messages: Sequence[Message], at: int, last_content: int) -> bool:
-    """Return whether the message at this position continues an assistant message directly before it."""
+    """Return whether the message at this position continues an
+    assistant message directly before it.
+    """
     return last_content == at - 1 >= 0 and messages[at].role == messages[at - 1].role == "assistant"
 
 
 def _find_call(result: ToolResultPart, by_id: dict[str, list[_Asked]]) -> _Asked | None:
     """Return the call that a result answers, or ``None``.
 
-    If several calls share the id, the result answers the first waiting call in the latest message with a waiting call.
+    If several calls share the id, the result answers the first waiting call in the latest message
+    with a waiting call.
     """
     waiting = [call for call in by_id.get(result.id, ()) if call.answer is None]
     return next((call for call in waiting if call.at == waiting[-1].at), None)
@@ -245,7 +260,8 @@ def _drop_unasked_result(
     """Drop a result that answers no waiting call, if the provider rejects such results.
 
     Raises:
-        LateResultError: An earlier conversion answered the call as not run, or left it without a result.
+        LateResultError: An earlier conversion answered the call as not run, or left it without a
+            result.
     """
     if part.id in pairs.filled_in or part.id in pairs.left:
         raise LateResultError
@@ -315,8 +331,8 @@ def _rebuild(
 ) -> list[Message]:
     """Remove the dropped results, and insert new results after the messages of their calls.
 
-    ``inserted`` maps the position of a message with calls to its new results. If results already follow this message,
-    the new results come after them.
+    ``inserted`` maps the position of a message with calls to its new results. If results already
+    follow this message, the new results come after them.
     """
     result_messages: list[Message] = []
     pending: list[Message] = []
@@ -337,7 +353,9 @@ def _is_results(message: Message) -> bool:
 
 
 def _join_results(messages: Sequence[Message], log: Log, pairs: Pairs) -> list[Message]:
-    """Merge neighbouring messages with results into one message, and sort the results in the order of their calls."""
+    """Merge neighbouring messages with results into one message, and sort the
+    results in the order of their calls.
+    """
     joined_messages: list[Message] = []
     order: dict[str, int] = {}
     for message in messages:
@@ -363,7 +381,9 @@ def _join_results(messages: Sequence[Message], log: Log, pairs: Pairs) -> list[M
 
 
 def _keep_paths(message: Message, pairs: Pairs) -> Message:
-    """Prepare a message for merging: store each part's position in its path, and update the pairs for the new parts."""
+    """Prepare a message for merging: store each part's position in its path, and
+    update the pairs for the new parts.
+    """
     parts: list[MessagePart] = []
     for part in message.parts:
         parts.append(replace(part, path=part_path(message, part)))

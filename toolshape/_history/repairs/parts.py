@@ -1,4 +1,6 @@
-"""Repairs the parts of a message (text, calls, results, reasoning), with one function for each rule."""
+"""Repairs the parts of a message (text, calls, results, reasoning),
+with one function for each rule.
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +30,9 @@ Repairer: TypeAlias = Callable[[Message, Log], Message]
 
 
 def blank_text(message: Message, log: Log) -> Message:
-    """Remove text parts that the provider rejects as blank, also inside results; keep those with a signature."""
+    """Remove text parts that the provider rejects as blank, also inside
+    results; keep those with a signature.
+    """
     if message.role == "system":
         return message
     pattern = log.rules.active["blank_text"].pattern or r"(?s).*\S.*"
@@ -96,10 +100,11 @@ def move_calls_last(parts: Sequence[MessagePart]) -> tuple[MessagePart, ...]:
 
 
 def malformed_arguments(message: Message, log: Log) -> Message:
-    """Drop the wire form of a call whose arguments have another form than the provider takes: the encoder writes them.
+    """Drop the wire form of a call whose arguments have another form than the provider
+    takes: the encoder writes them.
 
-    Arguments that are absent or null become an empty object, what is no object is wrapped in one, and
-    an object becomes text where the provider takes text.
+    Arguments that are absent or null become an empty object, what is no object is wrapped in one,
+    and an object becomes text where the provider takes text.
     """
     form = log.rules.active["malformed_arguments"].pattern
 
@@ -118,7 +123,9 @@ def malformed_arguments(message: Message, log: Log) -> Message:
 
 
 def _fault_of_arguments(given: object, form: str) -> tuple[str, str] | None:
-    """Return what is wrong with the arguments of a call, and what is done; ``None`` if the provider takes them."""
+    """Return what is wrong with the arguments of a call, and what is done;
+    ``None`` if the provider takes them.
+    """
     if plain_text(given) is not None:
         return None
     if given is None:
@@ -202,7 +209,9 @@ def refused_reasoning(message: Message, log: Log) -> Message:
 
 
 def missing_reasoning(message: Message, log: Log) -> Message:
-    """Add empty reasoning to a message that has calls but no reasoning, because the provider requires this field."""
+    """Add empty reasoning to a message that has calls but no reasoning, because
+    the provider requires this field.
+    """
     key = log.rules.active["missing_reasoning"].pattern
     has_reasoning = any(isinstance(part, ReasoningPart) for part in message.parts)
     if (
@@ -218,7 +227,9 @@ def missing_reasoning(message: Message, log: Log) -> Message:
 
 
 def media_in_result(message: Message, log: Log) -> Message:
-    """If results cannot hold images and files, move these out of the results, or replace them with their names."""
+    """If results cannot hold images and files, move these out of the results, or
+    replace them with their names.
+    """
     has_no_other_place = log.rules.histories.joins
 
     def change(part: MessagePart) -> MessagePart:
@@ -265,7 +276,10 @@ def empty_error(message: Message, log: Log) -> Message:
 
 
 def item_id(message: Message, log: Log) -> Message:
-    """Remove each item id that the provider did not issue. If the item is reasoning, remove the whole item."""
+    """Remove each item id that the provider did not issue.
+
+    If the item is reasoning, remove the whole item.
+    """
     if not isinstance(message.raw, dict):
         return message
     raw = message.raw
@@ -289,7 +303,9 @@ def item_id(message: Message, log: Log) -> Message:
 
 
 def drop_item_id(message: Message, log: Log) -> Message:
-    """Remove the id of an item whose reasoning is missing, because an item with an id needs its reasoning."""
+    """Remove the id of an item whose reasoning is missing, because an item
+    with an id needs its reasoning.
+    """
     raw = message.raw
     if not isinstance(raw, dict) or not raw.get("id"):
         return message
@@ -410,7 +426,8 @@ TOOL_RULES: Mapping[HistoryRuleName, Repairer] = {
 }
 """The repairs for messages with calls or results.
 
-``missing_signature`` and ``missing_reasoning`` are not listed, because they also depend on other messages.
+``missing_signature`` and ``missing_reasoning`` are not listed, because they also depend on other
+messages.
 """
 
 CONTENT_RULES: Mapping[HistoryRuleName, Repairer] = {

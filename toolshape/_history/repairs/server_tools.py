@@ -10,7 +10,8 @@ from toolshape.messages import Message, MessagePart, ProviderPart, part_path, wi
 def pair_server_tools(
     messages: Sequence[Message], log: Log, calls: set[str], *, is_end: bool
 ) -> list[Message]:
-    """Remove a call of the provider's own without a result in its turn, and a result without a call.
+    """Remove a call of the provider's own without a result in its
+    turn, and a result without a call.
 
     A turn ends with the next message of the user that is no result of a tool. In the last turn, a
     call may still be answered: the provider goes on where it paused.

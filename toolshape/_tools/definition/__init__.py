@@ -1,1 +1,3 @@
-"""Reads tool definitions from elsewhere, in any provider's format, and validates calls against their schemas."""
+"""Reads tool definitions from elsewhere, in any provider's format, and
+validates calls against their schemas.
+"""

@@ -1,4 +1,5 @@
-"""Builds a tool's record from a definition that was written elsewhere, and compiles a validator for its calls.
+"""Builds a tool's record from a definition that was written elsewhere, and
+compiles a validator for its calls.
 
 Needs the extra ``schema``.
 """
@@ -46,7 +47,9 @@ if TYPE_CHECKING:
 
 
 class Unread(NamedTuple):
-    """A definition whose schema is not read yet, with the function that answers its calls, if there is one."""
+    """A definition whose schema is not read yet, with the function that
+    answers its calls, if there is one.
+    """
 
     outline: Outline
     function: Callable[..., Any] | None
@@ -66,8 +69,8 @@ def outline_definition(
 
     Args:
         given: One definition in any format: a dict, an SDK object, or JSON text.
-        choose: Takes the name in the definition; returns the function, or ``None``. The tool calls the function with
-            keyword arguments.
+        choose: Takes the name in the definition; returns the function, or ``None``. The tool calls
+            the function with keyword arguments.
         name: The tool's name, if the definition has no name or the tool should have another name.
         frame: The caller's frame, used to resolve annotations that name local classes.
         read_options: How the definition is read.
@@ -93,7 +96,8 @@ def build_definition(unread: Unread) -> SchemaDefinition:
     """Read the schema of a definition, and match its function to it.
 
     Raises:
-        DefinitionError: The schema is invalid, or the function does not accept the arguments in the schema.
+        DefinitionError: The schema is invalid, or the function does not accept the arguments in the
+            schema.
     """
     try:
         return _build(unread)
@@ -177,14 +181,18 @@ def _build(unread: Unread) -> SchemaDefinition:
 def _of_signature(
     signature: Signature | None,
 ) -> tuple[Kind, frozenset[str] | None, dict[str, dict[str, bool]]]:
-    """Return the kind of a function, the names that it accepts, and the coercion rules that it switches."""
+    """Return the kind of a function, the names that it accepts, and the
+    coercion rules that it switches.
+    """
     if signature is None:
         return "function", None, {}
     return signature.kind, _known_names(signature), _switched_rules(signature)
 
 
 def _default_findings(defaults: "Defaults", signature: Signature | None) -> Iterator[Finding]:
-    """Yield one finding for the defaults that their schemas refuse, and one for each that the function has otherwise."""
+    """Yield one finding for the defaults that their schemas refuse, and one for each
+    that the function has otherwise.
+    """
     from toolshape._validation import schema_defaults  # noqa: PLC0415 - it needs an extra
 
     refused = list(schema_defaults.refused_defaults(defaults))
@@ -230,7 +238,8 @@ def read_documents(given: Mapping[str, Any]) -> Documents | None:
 
 
 def list_definitions(given: Any) -> list[Any]:
-    """Return the definitions in ``given``: a list, a request, a list of tools or a single definition.
+    """Return the definitions in ``given``: a list, a request, a list
+    of tools or a single definition.
 
     What is no definition is returned with them: ``outline_definition`` refuses it.
 
@@ -246,7 +255,9 @@ def list_definitions(given: Any) -> list[Any]:
 
 
 def compile_validation(definition: SchemaDefinition, settings: ValidationSettings) -> Validate:
-    """Compile the function that validates a call's arguments; see ``jsonschema_checker.compile_validation``."""
+    """Compile the function that validates a call's arguments; see
+    ``jsonschema_checker.compile_validation``.
+    """
     from toolshape._validation import jsonschema_checker  # noqa: PLC0415 - it needs an extra
 
     return jsonschema_checker.compile_validation(
@@ -260,7 +271,9 @@ def compile_validation(definition: SchemaDefinition, settings: ValidationSetting
 
 
 def compile_find_unchecked(definition: SchemaDefinition) -> FindUnchecked:
-    """Compile the search for what a check leaves out; see ``jsonschema_checker.compile_find_unchecked``."""
+    """Compile the search for what a check leaves out; see
+    ``jsonschema_checker.compile_find_unchecked``.
+    """
     from toolshape._validation import jsonschema_checker  # noqa: PLC0415 - it needs an extra
 
     return jsonschema_checker.compile_find_unchecked(definition.schema, definition.searches)
@@ -278,7 +291,9 @@ def _signature(function: Callable[..., Any], name: str, frame: types.FrameType |
 
 
 def _known_names(signature: Signature) -> frozenset[str] | None:
-    """Return the names of the arguments that a function accepts, or ``None`` if it accepts any name."""
+    """Return the names of the arguments that a function accepts, or
+    ``None`` if it accepts any name.
+    """
     if any(parameter.kind is VAR_KEYWORD for parameter in signature.parameters):
         return None
     return frozenset(
@@ -289,7 +304,9 @@ def _known_names(signature: Signature) -> frozenset[str] | None:
 
 
 def _switched_rules(signature: Signature) -> dict[str, dict[str, bool]]:
-    """Return the coercion rules that each parameter switches on or off with ``Annotated[..., Coerce(...)]``."""
+    """Return the coercion rules that each parameter switches on or off with
+    ``Annotated[..., Coerce(...)]``.
+    """
     metadata_of = {
         parameter.name: getattr(parameter.annotation, "__metadata__", ())
         for parameter in signature.parameters
@@ -306,12 +323,14 @@ def _switched_rules(signature: Signature) -> dict[str, dict[str, bool]]:
 
 
 def _misfits(foreign: Foreign, signature: Signature, filled: frozenset[str]) -> list[Problem]:
-    """Return a problem for each difference between the definition's parameters and the function's parameters.
+    """Return a problem for each difference between the definition's parameters
+    and the function's parameters.
 
     Args:
         foreign: The definition.
         signature: The function's signature.
-        filled: The parameters that always have a value, because the definition has a default for them.
+        filled: The parameters that always have a value, because the definition has a default for
+            them.
     """
     properties: Mapping[str, Any] = foreign.parameters.get("properties", {})
     known = _known_names(signature)

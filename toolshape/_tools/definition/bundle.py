@@ -1,13 +1,16 @@
-"""Bundles a JSON Schema of any draft: each reference then points to a definition in the schema's own ``$defs``.
+"""Bundles a JSON Schema of any draft: each reference then points to a definition
+in the schema's own ``$defs``.
 
-A reference means a place by the URI of the resource around it (``$id``), by an anchor or by a pointer. The library
-``referencing`` knows how each draft joins and resolves these. What is left for this module is to write down what was
-found, once, under a stable name, and to leave out what nothing refers to. Nothing is fetched: a schema can refer to
-itself, to the ``documents`` that the caller gives, and to the metaschemas.
+A reference means a place by the URI of the resource around it (``$id``), by an anchor or by a
+pointer. The library ``referencing`` knows how each draft joins and resolves these. What is left for
+this module is to write down what was found, once, under a stable name, and to leave out what
+nothing refers to. Nothing is fetched: a schema can refer to itself, to the ``documents`` that the
+caller gives, and to the metaschemas.
 
-``$dynamicRef`` and ``$recursiveRef`` mean the outermost resource, on the way to them, that declares the anchor. So a
-definition can mean different things on different ways, and is written once for each *environment*: which resource
-declared each anchor first. An anchor that is declared once stays declared, so there are few environments.
+``$dynamicRef`` and ``$recursiveRef`` mean the outermost resource, on the way to them, that declares
+the anchor. So a definition can mean different things on different ways, and is written once for
+each *environment*: which resource declared each anchor first. An anchor that is declared once stays
+declared, so there are few environments.
 
 Needs the extra ``schema``.
 """
@@ -42,23 +45,31 @@ except ImportError as error:
     ) from error
 
 _ALONE = (DRAFT3, DRAFT4, DRAFT6, DRAFT7)
-"""The drafts in which the constraints beside a ``$ref`` are ignored; what only says something to a reader stays."""
+"""The drafts in which the constraints beside a ``$ref`` are ignored; what only
+says something to a reader stays.
+"""
 _REFERENCES = frozenset(keywords("applies", holds="value", draft="any"))
 _IGNORED = (
     frozenset(keywords("applies", "constrains", "asserts", "content", draft="any")) - _REFERENCES
 )
 _DROPPED = frozenset(keywords("defines", "identifies", draft="any")) - {"id"}
 _SCHEMAS = (HOLDS_SCHEMAS | {"type", "disallow"}) - _DROPPED
-"""The keywords whose values are written as schemas; in draft 3, ``type`` and ``disallow`` may hold some."""
+"""The keywords whose values are written as schemas; in draft 3, ``type``
+and ``disallow`` may hold some.
+"""
 _MAY_NAME = ("$id", "id", "$anchor", "$dynamicAnchor", "$schema")
 _RECURSIVE = ""
 """The name of ``$recursiveAnchor`` among the dynamic anchors."""
 
 _MOST_DYNAMIC = 200
-"""The most dynamic anchors on one way. Each of them multiplies the meanings that a definition may have."""
+"""The most dynamic anchors on one way.
+
+Each of them multiplies the meanings that a definition may have.
+"""
 
 _Environment: TypeAlias = tuple[tuple[str, int], ...]
-"""The dynamic anchors on the way to a node: each name with the ``id()`` of the node that it means."""
+"""The dynamic anchors on the way to a node: each name with the ``id()`` of the node that it means.
+"""
 
 
 class BundleError(ValueError):
@@ -71,7 +82,9 @@ class BundleError(ValueError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bundle:
-    """A bundled schema, and the places that are read in another way than the standard says, with the reason."""
+    """A bundled schema, and the places that are read in another way than the
+    standard says, with the reason.
+    """
 
     schema: JsonSchema
     notes: tuple[tuple[str, str], ...] = ()
@@ -134,7 +147,9 @@ def _id_of(node: Any, dialect: Any) -> str | None:
 
 @dataclass(kw_only=True, slots=True)
 class _Written:
-    """What a bundler has written: the definitions, their references, and the nodes that are left of the budget."""
+    """What a bundler has written: the definitions, their references, and the
+    nodes that are left of the budget.
+    """
 
     definitions: JsonSchema = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
@@ -160,10 +175,12 @@ class _Known:
         self.registry = self.registry.with_resource(uri, resource)
 
     def _register(self, node: Any, base: str, dialect: Any) -> None:
-        """Register the resources inside a document, and write ``{"$id": "#name"}`` as the anchor that it means.
+        """Register the resources inside a document, and write
+        ``{"$id": "#name"}`` as the anchor that it means.
 
-        This walk is not that of ``referencing``, because authors write many things that are no schema: an ``$id`` at
-        every node that is a pointer, ``properties`` as a list. Those are left alone.
+        This walk is not that of ``referencing``, because authors write many things that are no
+        schema: an ``$id`` at every node that is a pointer, ``properties`` as a list. Those are left
+        alone.
         """
         if not isinstance(node, dict):
             return
@@ -185,7 +202,9 @@ class _Known:
 
 
 class Documents:
-    """The documents that definitions refer to, by URI; they are copied and looked through once for all definitions."""
+    """The documents that definitions refer to, by URI; they are copied and looked
+    through once for all definitions.
+    """
 
     __slots__ = ("_copies", "_known", "given")
 
@@ -198,7 +217,9 @@ class Documents:
         return Documents, (dict(self.given),)
 
     def known(self, dialect: Any) -> _Known:
-        """Return what the documents hold, for a schema of this dialect; documents may name another one."""
+        """Return what the documents hold, for a schema of this dialect;
+        documents may name another one.
+        """
         if id(dialect) not in self._known:
             known = _Known(registry=REGISTRY)
             copies = copy_json(dict(self.given))
@@ -211,7 +232,8 @@ class Documents:
 
 
 def bundle(schema: JsonSchema, documents: Documents | None = None) -> Bundle:
-    """Return the schema with all of its references in its own ``$defs``; definitions that are not used are left out.
+    """Return the schema with all of its references in its own ``$defs``; definitions
+    that are not used are left out.
 
     Args:
         schema: A schema of any draft; its ``$schema`` says which, else it is 2020-12.
@@ -275,9 +297,12 @@ class _Bundler:
         return self.anchors_by_root[id(root)]
 
     def entered(self, resolver: Any, scope: _Scope) -> _Scope:
-        """Return the scope at the root of the resource that a resolver stands in, come from ``scope``."""
+        """Return the scope at the root of the resource that a resolver
+        stands in, come from ``scope``.
+        """
         root = resolver.lookup("#").contents
-        # A resource may be found under the URI of a document; its own ``$id`` is the base of what it says.
+        # A resource may be found under the URI of a document; its own ``$id`` is the base of what
+        # it says.
         if id(root) in self.bases:
             resolver = self.registry.resolver(self.bases[id(root)])
         dialect = _dialect_of(root, scope.dialect)
@@ -358,7 +383,9 @@ class _Bundler:
         return references[key]
 
     def free_name(self, reference: str) -> str:
-        """Return a name for the definition that a reference means: its last step, with a number if that is taken."""
+        """Return a name for the definition that a reference means: its last step,
+        with a number if that is taken.
+        """
         last_step = re.split("[/#]", unquote(reference).rstrip("/#"))[-1]
         stem = re.sub(r"[^A-Za-z0-9_.-]", "_", last_step).lstrip("_") or "definition"
         name, number = stem, self.written.numbers.get(stem, 2)

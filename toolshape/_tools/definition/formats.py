@@ -1,4 +1,6 @@
-"""Reads a tool definition in any provider's format: detects the format and extracts the parts of the definition."""
+"""Reads a tool definition in any provider's format: detects the format and
+extracts the parts of the definition.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -26,9 +28,9 @@ class ForeignError(Exception):
 class Foreign(NamedTuple):
     """The parts of a tool definition.
 
-    ``form`` names the provider that defined the format. ``entry`` is the whole definition as written;
-    ``entry_name`` and ``schema`` are the entry's name and parameters. ``keys`` holds the remaining keys, which only
-    this provider understands.
+    ``form`` names the provider that defined the format. ``entry`` is the whole definition as
+    written; ``entry_name`` and ``schema`` are the entry's name and parameters. ``keys`` holds the
+    remaining keys, which only this provider understands.
     """
 
     form: str
@@ -57,8 +59,8 @@ _INNER = ("function", "toolSpec")
 class Outline(NamedTuple):
     """What a definition says before its schema is read.
 
-    ``entry`` is the whole definition as written, and a copy; ``inner`` is the part of it that holds the name and the
-    ``schema``.
+    ``entry`` is the whole definition as written, and a copy; ``inner`` is the part of it that holds
+    the name and the ``schema``.
     """
 
     form: "_DefinitionForm"
@@ -69,7 +71,9 @@ class Outline(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The name in the definition, by which its function is found; the tool's own if it has none."""
+        """The name in the definition, by which its function is found;
+        the tool's own if it has none.
+        """
         written = self.inner.get("name")
         if isinstance(written, str) and written:
             return written
@@ -77,7 +81,8 @@ class Outline(NamedTuple):
 
 
 def entries(given: Any) -> Iterator[Any]:
-    """Yield every definition in a list, a request or a nested list of tools; yield a single definition itself.
+    """Yield every definition in a list, a request or a nested list of tools;
+    yield a single definition itself.
 
     What is no definition is yielded as it is: ``outline`` says why.
 
@@ -110,7 +115,8 @@ def _entries_in(given: Any) -> Iterator[Any]:
 
 
 def names_in(request: Any) -> list[str]:
-    """Return the names of the tools in a request, in order; the name of an unnamed tool is an empty string.
+    """Return the names of the tools in a request, in order; the name of an
+    unnamed tool is an empty string.
 
     If ``request`` is not a request, the list is empty.
     """
@@ -170,7 +176,8 @@ _MOST_VALUES = 1_000_000
 
 
 def _require_few_values(given: Any) -> None:
-    """Refuse what would be endless as JSON: a dict of Python may hold the same object at many places.
+    """Refuse what would be endless as JSON: a dict of Python may hold
+    the same object at many places.
 
     Raises:
         ForeignError: There are too many values.
@@ -199,7 +206,8 @@ class _DefinitionForm(NamedTuple):
     output: str | None = None
 
 
-# ``read_definition`` tries the formats in this order. The last formats come from test sets and registries.
+# ``read_definition`` tries the formats in this order. The last formats come from test sets and
+# registries.
 _FORMS = (
     _DefinitionForm("openai", "function", "parameters", "return"),
     _DefinitionForm("bedrock", "toolSpec", "inputSchema"),
@@ -219,8 +227,8 @@ def outline(given: Any, *, name: str | None = None) -> Outline:
 
     Args:
         given: A dict, an SDK object, or JSON text.
-        name: The tool's name. It is needed if the definition has no name, such as a bare JSON Schema. Otherwise it
-            replaces the definition's name.
+        name: The tool's name. It is needed if the definition has no name, such as a bare JSON
+            Schema. Otherwise it replaces the definition's name.
 
     Raises:
         ForeignError: The format is unknown, there is no name, or what should be the schema is none.
@@ -349,7 +357,9 @@ def _provider_of(form: _DefinitionForm, entry: JsonObject, schema: Any) -> str:
 
 
 def _unwrap(written: Any) -> Any:
-    """Return the schema itself: take it from Bedrock's ``json`` key, or parse it from JSON text (xAI)."""
+    """Return the schema itself: take it from Bedrock's ``json`` key, or
+    parse it from JSON text (xAI).
+    """
     if isinstance(written, str):
         try:
             written = json.loads(written)

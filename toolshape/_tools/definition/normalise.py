@@ -1,7 +1,9 @@
-"""Normalises a JSON Schema of any draft to draft 2020-12, once ``bundle`` has made its references its own.
+"""Normalises a JSON Schema of any draft to draft 2020-12, once ``bundle``
+has made its references its own.
 
-Schemas written for providers often deviate from JSON Schema: other type names, ``nullable``, keywords of older drafts,
-``required`` on the field itself. A deviation is accepted if it can only have one meaning.
+Schemas written for providers often deviate from JSON Schema: other type names, ``nullable``,
+keywords of older drafts, ``required`` on the field itself. A deviation is accepted if it can only
+have one meaning.
 """
 
 from collections.abc import Mapping
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
 SCHEMA_WORDS = frozenset({"type", "properties", "$ref", *UNIONS, "$schema"})
 
 _ANY = frozenset({"any", "", "enum", "none", "0", "type_unspecified"})
-# The siblings of a reference that also constrain the value; annotations beside a reference do not change its meaning.
+# The siblings of a reference that also constrain the value; annotations beside a reference do not
+# change its meaning.
 _REFERENCES = frozenset(keywords("applies", holds="value", draft="any"))
 _CONSTRAINTS = frozenset(keywords("applies", "constrains", "asserts", draft="any")) - _REFERENCES
 _EVALUATES = frozenset(keywords("applies", "constrains", at="place", draft="any")) - {"not"}
@@ -33,7 +36,8 @@ _EVALUATES_FIELDS = _EVALUATES | {"additionalProperties"}
 _LISTS_OF_SCHEMAS = keywords("applies", holds="schemas")
 _DEFINITIONS = keywords("defines", draft="any")
 _DROPPED = frozenset(keywords("defines", "identifies", draft="any"))
-# The Python types that a keyword's value may have. If a value has another type, the node is not a schema.
+# The Python types that a keyword's value may have. If a value has another type, the node is not a
+# schema.
 _KINDS: Mapping[str, Any] = {
     **dict.fromkeys(
         (*keywords("applies", "constrains", holds="by name", draft="any"), "dependentRequired"),
@@ -52,7 +56,9 @@ NO_SCHEMA = Problem(path="", rule="type", message="the parameters must be a JSON
 
 
 def as_object(schema: Any) -> JsonSchema | None:
-    """Return the schema of arguments as an object; ``None`` if it is neither a schema nor parameters by name."""
+    """Return the schema of arguments as an object; ``None`` if it is neither a
+    schema nor parameters by name.
+    """
     if isinstance(schema, list) and _are_parameters(schema):
         return _schema_of_list(schema)
     if isinstance(schema, dict):
@@ -65,7 +71,8 @@ def as_object(schema: Any) -> JsonSchema | None:
 
 
 class SchemaReader:
-    """Normalises schemas; collects their errors (``problems``) and the reinterpreted deviations (``findings``).
+    """Normalises schemas; collects their errors (``problems``) and the
+    reinterpreted deviations (``findings``).
 
     ``documents`` are what the schemas refer to outside of themselves.
     """
@@ -140,11 +147,13 @@ class SchemaReader:
             Finding(path=path, rule="dialect", message=note) for path, note in bundled.notes
         ]
         self.root = copy_json(bundled.schema)
-        # ``items: {}`` evaluates every item, so adding it would disable any ``unevaluatedItems`` in the schema.
+        # ``items: {}`` evaluates every item, so adding it would disable any ``unevaluatedItems`` in
+        # the schema.
         self.completes_arrays = not mentions(self.root, "unevaluatedItems")
         self.definitions = {}
         canonical = self.typed(self.inner(self.root, ""))
-        # These keywords may refer to any definition. Inside them, an implied type would change which values are valid.
+        # These keywords may refer to any definition. Inside them, an implied type would change
+        # which values are valid.
         if not mentions(self.root, "not", "if", "contains", "oneOf"):
             self.definitions = {
                 name: self.typed(node, name) for name, node in self.definitions.items()
@@ -166,7 +175,8 @@ class SchemaReader:
     def rule(self, node: JsonSchema, at: Place) -> Change:
         """Rewrite one node to draft 2020-12."""
         node = {key: value for key, value in node.items() if key not in _DROPPED}
-        # If no other keyword evaluates fields, ``unevaluatedProperties`` means the same as ``additionalProperties``.
+        # If no other keyword evaluates fields, ``unevaluatedProperties`` means the same as
+        # ``additionalProperties``.
         if "unevaluatedProperties" in node and not node.keys() & _EVALUATES_FIELDS:
             node["additionalProperties"] = node.pop("unevaluatedProperties")
         steps = (
@@ -218,7 +228,8 @@ class SchemaReader:
     def reference(self, node: JsonSchema, at: Place) -> None:  # noqa: ARG002 - a step
         """Normalise the definition that a reference means; it points into ``$defs`` already.
 
-        The definition is there, empty, before it is normalised, so that a recursive reference finds it.
+        The definition is there, empty, before it is normalised, so that a recursive reference finds
+        it.
         """
         reference = node.get("$ref")
         if not isinstance(reference, str):
@@ -233,8 +244,8 @@ class SchemaReader:
     def apart(self, node: JsonSchema) -> None:
         """Move a reference with constraining siblings into ``allOf``, which means the same.
 
-        Since draft 2019-09, a value must match both the definition and the siblings of the ``$ref``. The rewrites
-        support ``allOf``, so they need not support siblings as well.
+        Since draft 2019-09, a value must match both the definition and the siblings of the
+        ``$ref``. The rewrites support ``allOf``, so they need not support siblings as well.
         """
         target = self.definitions.get(definition_name(node["$ref"]))
         if isinstance(target, dict) and "type" in node and target.get("type") == node["type"]:
@@ -270,7 +281,9 @@ class SchemaReader:
             self.note(at, "an empty enum is ignored")
 
     def items(self, node: JsonSchema, at: Place) -> None:
-        """Rewrite a list of ``items`` as ``prefixItems``, and boolean ``items`` as the schema with the same meaning."""
+        """Rewrite a list of ``items`` as ``prefixItems``, and boolean ``items`` as
+        the schema with the same meaning.
+        """
         if isinstance(node.get("items"), list):
             items = [
                 self.inner(inner, f"{self.path(at)}[{index}]")
@@ -337,10 +350,11 @@ class SchemaReader:
     def typed(self, schema: JsonSchema, base: str = "") -> JsonSchema:
         """If no type is declared, infer object from fields and array from items.
 
-        By the standard, such a schema also admits any string and number, but authors do not mean that. The walk does
-        not enter ``not`` and ``if``: an added type there would make more values valid. A branch of ``oneOf`` excludes
-        values of the other branches, so a type added inside would also make more values valid. The walk starts at the
-        leaves. When it reaches a ``oneOf``, it removes the types that it has added inside.
+        By the standard, such a schema also admits any string and number, but authors do not mean
+        that. The walk does not enter ``not`` and ``if``: an added type there would make more values
+        valid. A branch of ``oneOf`` excludes values of the other branches, so a type added inside
+        would also make more values valid. The walk starts at the leaves. When it reaches a
+        ``oneOf``, it removes the types that it has added inside.
         """
         self.base = base
         marked_schema = everywhere(self.implied_type)(schema).schema
@@ -369,7 +383,9 @@ class SchemaReader:
         return Change(node={key: value for key, value in node.items() if key != _IMPLIED})
 
     def type(self, name: Any, at: Place) -> str | None:
-        """Return the JSON Schema type that a name means, or ``None`` if the name allows any type or is unknown."""
+        """Return the JSON Schema type that a name means, or ``None`` if the name
+        allows any type or is unknown.
+        """
         key = str(name).lower()
         if key in _ANY:
             return None
@@ -382,7 +398,9 @@ class SchemaReader:
         return TYPE_NAMES[key]
 
     def older(self, node: JsonSchema, at: Place) -> None:
-        """Rewrite keywords of older drafts: boolean exclusive bounds, ``divisibleBy``, ``dependencies``."""
+        """Rewrite keywords of older drafts: boolean exclusive bounds,
+        ``divisibleBy``, ``dependencies``.
+        """
         for flag, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
             if isinstance(node.get(flag), bool) and node.pop(flag) and bound in node:
                 node[flag] = node.pop(bound)
@@ -399,7 +417,9 @@ class SchemaReader:
                 )
 
     def fields(self, node: JsonSchema, at: Place) -> None:
-        """Move ``required`` from the fields to their object; rewrite boolean schemas of fields as objects."""
+        """Move ``required`` from the fields to their object; rewrite
+        boolean schemas of fields as objects.
+        """
         properties = node.get("properties")
         if isinstance(properties, dict):
             properties = {name: _as_object(inner) for name, inner in properties.items()}
@@ -503,7 +523,9 @@ def _are_parameters(given: list[Any]) -> bool:
 
 
 def _schema_of_list(parameters: list[JsonSchema]) -> JsonSchema:
-    """Return the schema of a list of named parameters; if some are marked optional, all others are required."""
+    """Return the schema of a list of named parameters; if some are marked
+    optional, all others are required.
+    """
     optional = [
         item["name"] for item in parameters if str(item.get("optional", "")).lower() == "true"
     ]
@@ -519,7 +541,9 @@ def _schema_of_list(parameters: list[JsonSchema]) -> JsonSchema:
 
 
 def _is_map_of_parameters(schema: JsonSchema) -> bool:
-    """Whether a dict maps parameter names to schemas and is not itself a schema; a parameter may be named ``type``."""
+    """Whether a dict maps parameter names to schemas and is not itself a schema; a
+    parameter may be named ``type``.
+    """
     words = SCHEMA_WORDS | {
         "required",
         "additionalProperties",
@@ -548,7 +572,9 @@ def _is_required(inner: JsonSchema) -> bool:
 
 
 def _has_no_type(node: JsonSchema) -> bool:
-    """Whether neither the node nor its branches determine a type: no reference, type, union, enum or const."""
+    """Whether neither the node nor its branches determine a type: no
+    reference, type, union, enum or const.
+    """
     branches = [branch for keyword in UNIONS for branch in node.get(keyword, ())]
     return "$ref" not in node and all(
         isinstance(branch, dict) and not branch.keys() & {"type", "$ref", *UNIONS, "enum", "const"}

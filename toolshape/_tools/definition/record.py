@@ -13,15 +13,18 @@ if TYPE_CHECKING:  # it would load the walks of schemas with every import of too
     from toolshape._validation.pattern_search import Searches
 
 Choose: TypeAlias = Callable[[str], "Callable[..., Any] | None"]
-"""Takes the name in a tool's definition; returns the function that answers the tool's calls, or ``None``."""
+"""Takes the name in a tool's definition; returns the function that answers
+the tool's calls, or ``None``.
+"""
 
 
 class ReadOptions(NamedTuple):
     """How a definition is read.
 
-    ``documents`` are what it refers to outside of itself. ``closed`` says that no object of the arguments has
-    further fields, although the schema does not say so; the sent schema may then say it. ``defaults`` says whether the
-    schema's defaults are filled in; ``None`` means that they are if the tool has a function.
+    ``documents`` are what it refers to outside of itself. ``closed`` says that no object of the
+    arguments has further fields, although the schema does not say so; the sent schema may then say
+    it. ``defaults`` says whether the schema's defaults are filled in; ``None`` means that they are
+    if the tool has a function.
     """
 
     documents: "Documents | None" = None
@@ -32,10 +35,11 @@ class ReadOptions(NamedTuple):
 class SchemaDefinition(NamedTuple):
     """A tool that was defined elsewhere, with the function that answers its calls, if there is one.
 
-    It has the attributes of ``FunctionDefinition`` (for decorated functions), except the pydantic model. ``known``
-    holds the names that the function accepts (``None``: any name). ``never`` holds the names that the LLM must not set.
-    ``switched`` holds the coercion rules that the function's parameters switch on or off, ``searches`` the compiled
-    patterns. ``fill`` returns arguments with the defaults filled in; ``None`` if nothing is.
+    It has the attributes of ``FunctionDefinition`` (for decorated functions), except the pydantic
+    model. ``known`` holds the names that the function accepts (``None``: any name). ``never`` holds
+    the names that the LLM must not set. ``switched`` holds the coercion rules that the function's
+    parameters switch on or off, ``searches`` the compiled patterns. ``fill`` returns arguments with
+    the defaults filled in; ``None`` if nothing is.
     """
 
     name: str

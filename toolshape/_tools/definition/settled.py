@@ -1,8 +1,9 @@
 """Copies a schema that already is as ``normalise`` would leave it, as most definitions are.
 
-Nine tenths of published definitions say a type at each node and use a dozen keywords with the obvious
-kind of value. To normalise such a schema is three walks that change nothing. Here it is looked at and
-copied in one; whatever is not known here makes it unsettled, and the other reader reads all of it.
+Nine tenths of published definitions say a type at each node and use a dozen keywords with the
+obvious kind of value. To normalise such a schema is three walks that change nothing. Here it is
+looked at and copied in one; whatever is not known here makes it unsettled, and the other reader
+reads all of it.
 """
 
 import itertools
@@ -50,7 +51,9 @@ class _UnsettledError(Exception):
 
 
 def settled(schema: Any) -> tuple[JsonSchema, list[Finding]] | None:
-    """Return a copy of a schema that needs no normalising, and its types that have another name; else ``None``."""
+    """Return a copy of a schema that needs no normalising, and its types that
+    have another name; else ``None``.
+    """
     numbers = itertools.count()
     findings: list[Finding] = []
 

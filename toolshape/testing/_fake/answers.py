@@ -1,4 +1,6 @@
-"""Builds the fake's answer to a request: the completion for a scripted or generated turn, and the HTTP reply."""
+"""Builds the fake's answer to a request: the completion for a scripted or
+generated turn, and the HTTP reply.
+"""
 
 import binascii
 import contextlib
@@ -74,7 +76,9 @@ def frame_events(
 
 
 def _aws_message(name: str, payload: bytes) -> bytes:
-    """Encode a message for AWS's event stream: the lengths, their checksum, headers, payload, and a final checksum."""
+    """Encode a message for AWS's event stream: the lengths, their checksum, headers,
+    payload, and a final checksum.
+    """
     headers = b""
     for key, value in (
         (":event-type", name),
@@ -98,7 +102,10 @@ _CHARACTERS_A_TOKEN = 4
 
 
 class NoAnswerError(Exception):
-    """The fake cannot answer. For example, the script has ended, or it calls a tool that the request does not offer."""
+    """The fake cannot answer.
+
+    For example, the script has ended, or it calls a tool that the request does not offer.
+    """
 
 
 def completion_of(
@@ -110,7 +117,9 @@ def completion_of(
     *,
     is_streamed: bool,
 ) -> Completion:
-    """Return the completion for a turn. Each call is encoded in the form that the request uses for its tool.
+    """Return the completion for a turn.
+
+    Each call is encoded in the form that the request uses for its tool.
 
     Args:
         turn: The turn.
@@ -121,7 +130,8 @@ def completion_of(
         is_streamed: Whether the response is streamed.
 
     Raises:
-        NoAnswerError: The turn calls a tool that the request did not send, or its answer does not fit the request.
+        NoAnswerError: The turn calls a tool that the request did not send, or its answer does not
+            fit the request.
     """
     # The seed depends on the history, so a later turn in the same conversation never repeats an id.
     seed = id_seed([provider.name, list(request.messages), str(turn)])
@@ -224,19 +234,21 @@ def generate_turn(
 ) -> Turn:
     """Return a turn that calls one of the tools in the request, or a turn that holds only text.
 
-    If the request allows no call, the turn holds only text. The same is true if the last message in the request holds
-    a result and the request does not force a call. If the request asks for structured output, the text is valid JSON
-    for the schema.
+    If the request allows no call, the turn holds only text. The same is true if the last message in
+    the request holds a result and the request does not force a call. If the request asks for
+    structured output, the text is valid JSON for the schema.
 
     Args:
         provider: The provider that the fake plays.
         request: The request.
         chance: The source of random choices.
-        tools: The tools of the fake. The turn calls these tools only with arguments that they accept.
+        tools: The tools of the fake. The turn calls these tools only with arguments that they
+            accept.
         forms: A function that returns the forms in which a tool can be sent.
 
     Raises:
-        NoAnswerError: The request forces a call but offers no function, or no valid arguments could be generated.
+        NoAnswerError: The request forces a call but offers no function, or no valid arguments could
+            be generated.
     """
     turn = Turn()
     all_forms = [forms(tool) for tool in tools]
@@ -307,8 +319,8 @@ def _ends_with_result(provider: Provider, request: RequestRead) -> bool:
 def _arguments(sent: SentTool, form: Form | None, chance: random.Random) -> Any:
     """Generate arguments from the schema in the request.
 
-    If half of the tries fail, use the tool's own schema instead, because the schema in the request may lack
-    constraints.
+    If half of the tries fail, use the tool's own schema instead, because the schema in the request
+    may lack constraints.
     """
     for attempt in range(_TRIES):
         with contextlib.suppress(
@@ -324,7 +336,10 @@ def _arguments(sent: SentTool, form: Form | None, chance: random.Random) -> Any:
 
 
 def reply_of(server: Server, framing: Framing | None, body: JsonObject, turn: Turn) -> Reply:
-    """Return a response as an HTTP reply, whole or streamed. ``turn.cut`` decides whether and where the reply ends."""
+    """Return a response as an HTTP reply, whole or streamed.
+
+    ``turn.cut`` decides whether and where the reply ends.
+    """
     if turn.cut == "connection":
         return Reply(0, {}, (), drop="before")
     if framing is None:
@@ -348,7 +363,10 @@ _JSON = {"content-type": "application/json"}
 
 
 def _half(chunks: list[bytes]) -> list[bytes]:
-    """Return the first half of the chunks. If there is only one chunk, return the first half of that chunk."""
+    """Return the first half of the chunks.
+
+    If there is only one chunk, return the first half of that chunk.
+    """
     if len(chunks) == 1:
         return [chunks[0][: len(chunks[0]) // 2]]
     return chunks[: max(len(chunks) // 2, 1)]

@@ -1,4 +1,6 @@
-"""Checks a request against the provider's cited rules, and builds the provider's error for each fault."""
+"""Checks a request against the provider's cited rules, and builds the
+provider's error for each fault.
+"""
 
 import re
 from collections.abc import Iterator
@@ -19,10 +21,12 @@ from toolshape.testing._fake.speaker import server_of
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Refused:
-    """Why a fake refused a request: the place, the rule, and the dated evidence that the provider has this rule.
+    """Why a fake refused a request: the place, the rule, and the dated evidence
+    that the provider has this rule.
 
-    ``status`` and ``message`` are the HTTP status and the message of the error. If ``as_recorded`` is true, the message
-    uses the provider's recorded wording. Otherwise toolshape worded the message, and the message says so.
+    ``status`` and ``message`` are the HTTP status and the message of the error. If ``as_recorded``
+    is true, the message uses the provider's recorded wording. Otherwise toolshape worded the
+    message, and the message says so.
     """
 
     rule: str
@@ -81,7 +85,10 @@ def _size(tool: SentTool) -> GrammarSize:
 
 
 def _rules_provider(provider: Provider, tool: SentTool) -> Provider:
-    """Return the provider whose rules apply to a tool's schema. The schema may use another provider's dialect."""
+    """Return the provider whose rules apply to a tool's schema.
+
+    The schema may use another provider's dialect.
+    """
     if tool.dialect in ("", provider.form):
         return provider
     return get(tool.dialect)
@@ -166,8 +173,8 @@ def _tool_faults(provider: Provider, tool: SentTool) -> Iterator[RequestFault]:
 def _problems(rules: SchemaRules, schema: JsonObject, *, is_strict: bool) -> list[Problem]:
     """Return the problems in a schema that make the server refuse the request.
 
-    For an invalid schema, such as ``{"required": null}``, return no problems: no cited rule states how the provider
-    treats an invalid schema.
+    For an invalid schema, such as ``{"required": null}``, return no problems: no cited rule states
+    how the provider treats an invalid schema.
     """
     try:
         return broken(schema, _refused_by_server(rules, is_strict=is_strict))
@@ -185,7 +192,10 @@ def _refused_by_server(rules: SchemaRules, *, is_strict: bool) -> Iterator[Cited
 
 
 OF_ROOTS = frozenset({"root_is_object", "root_has_properties", "root_without_combinators"})
-"""The rules about the root of a tool's schema. For the schema of an answer, some providers accept any root."""
+"""The rules about the root of a tool's schema.
+
+For the schema of an answer, some providers accept any root.
+"""
 
 
 def _output_faults(
@@ -319,7 +329,10 @@ def _subject(message: str) -> str:
 
 
 def refuse(provider: Provider, fault: RequestFault) -> tuple[Refusal, Refused]:
-    """Return the error to send for a fault, and its record. The error uses the provider's recorded wording, if any."""
+    """Return the error to send for a fault, and its record.
+
+    The error uses the provider's recorded wording, if any.
+    """
     if fault.is_of_output:
         rule = f"output:{fault.rule}"
     else:

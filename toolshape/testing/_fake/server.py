@@ -1,4 +1,7 @@
-"""Runs a loopback HTTP server that answers with a function. ``stop`` ends the threads and closes the sockets."""
+"""Runs a loopback HTTP server that answers with a function.
+
+``stop`` ends the threads and closes the sockets.
+"""
 
 import contextlib
 import http.server
@@ -16,12 +19,15 @@ _JOIN_SECONDS = 5.0
 
 
 class HttpServer(http.server.ThreadingHTTPServer):
-    """Serves from construction until ``stop``. Its threads are daemons: a program can exit without ``stop``."""
+    """Serves from construction until ``stop``.
 
-    # ``stop`` must end every connection, including idle connections that a client keeps alive. The server therefore
-    # records each open socket with its thread, before the thread starts. Otherwise ``stop`` could miss a connection
-    # that was just accepted. ``_guard`` protects these records: the accepting thread, the connection threads and
-    # ``stop`` all use them.
+    Its threads are daemons: a program can exit without ``stop``.
+    """
+
+    # ``stop`` must end every connection, including idle connections that a client keeps alive. The
+    # server therefore records each open socket with its thread, before the thread starts. Otherwise
+    # ``stop`` could miss a connection that was just accepted. ``_guard`` protects these records:
+    # the accepting thread, the connection threads and ``stop`` all use them.
 
     daemon_threads = True
     request_queue_size = 128
@@ -37,7 +43,9 @@ class HttpServer(http.server.ThreadingHTTPServer):
         self._thread.start()
 
     def server_bind(self) -> None:
-        """Bind without looking up this machine's name: the lookup takes seconds if no name server answers."""
+        """Bind without looking up this machine's name: the lookup takes
+        seconds if no name server answers.
+        """
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = "127.0.0.1", int(self.server_address[1])
 
@@ -52,7 +60,10 @@ class HttpServer(http.server.ThreadingHTTPServer):
         return len(self._open)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve a connection in a new thread. The thread is recorded before it starts, so ``stop`` cannot miss it."""
+        """Serve a connection in a new thread.
+
+        The thread is recorded before it starts, so ``stop`` cannot miss it.
+        """
         thread = threading.Thread(
             target=self.process_request_thread, args=(request, client_address), daemon=True
         )
@@ -81,7 +92,9 @@ class HttpServer(http.server.ThreadingHTTPServer):
         self.server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print nothing: the fake reports its own errors, and a client may close its connection at any time."""
+        """Print nothing: the fake reports its own errors, and a client may
+        close its connection at any time.
+        """
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):

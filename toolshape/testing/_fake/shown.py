@@ -1,4 +1,6 @@
-"""Matches the tools of a fake to the tools in a request, and encodes arguments in the form that the request uses."""
+"""Matches the tools of a fake to the tools in a request, and encodes arguments in
+the form that the request uses.
+"""
 
 import json
 from collections.abc import Callable
@@ -16,7 +18,10 @@ _WAYS: tuple[Strictness, ...] = ("auto", False, True)
 
 
 class Form(NamedTuple):
-    """A tool in one of the forms that a provider accepts. ``takes`` tells whether arguments in this form are valid."""
+    """A tool in one of the forms that a provider accepts.
+
+    ``takes`` tells whether arguments in this form are valid.
+    """
 
     shape: Shape
     schema: Any
@@ -69,12 +74,17 @@ def sent_tool(request: RequestRead, names: set[str]) -> SentTool | None:
 
 
 def sent_form(forms: list[Form], sent: SentTool) -> Form | None:
-    """Return the form in which a tool was sent, or ``None`` if its schema is not one that toolshape wrote."""
+    """Return the form in which a tool was sent, or ``None`` if its schema
+    is not one that toolshape wrote.
+    """
     return next((form for form in forms if form.schema == sent.schema), None)
 
 
 def write_arguments(form: Form | None, arguments: Any) -> Any:
-    """Encode canonical arguments in the tool's sent form. If they cannot be encoded, return them unchanged."""
+    """Encode canonical arguments in the tool's sent form.
+
+    If they cannot be encoded, return them unchanged.
+    """
     if form is None or form.shape.out is None or not isinstance(arguments, dict):
         return arguments
     try:

@@ -1,4 +1,6 @@
-"""Returns the server side of a provider, and the environment variables that point its SDK at a fake."""
+"""Returns the server side of a provider, and the environment
+variables that point its SDK at a fake.
+"""
 
 import os
 
@@ -19,7 +21,9 @@ def server_of(provider: Provider) -> Server:
 
 
 def environment(endpoint: Endpoint, url: str) -> dict[str, str]:
-    """Return the environment variables that make an SDK send its requests to a fake, without a proxy."""
+    """Return the environment variables that make an SDK send its
+    requests to a fake, without a proxy.
+    """
     hosts = [host for host in os.environ.get("NO_PROXY", "").split(",") if host]
     variables = {name: value.format(url=url) for name, value in endpoint.variables.items()}
     return {**variables, "NO_PROXY": ",".join([*hosts, "127.0.0.1"])}

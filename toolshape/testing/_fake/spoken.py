@@ -22,7 +22,9 @@ _MOST_NAMED = 5
 
 
 class NoFormError(Exception):
-    """The request does not ask for this answer, or the answer does not fit the schema in the request."""
+    """The request does not ask for this answer, or the answer does not
+    fit the schema in the request.
+    """
 
 
 class SpokenValue(NamedTuple):
@@ -35,8 +37,8 @@ class SpokenValue(NamedTuple):
 class SpokenAnswer(NamedTuple):
     """An answer as the fake sends it.
 
-    If ``tool`` is set, the fake sends ``written`` as the arguments of a call of this tool. Otherwise it sends
-    ``written`` as JSON text.
+    If ``tool`` is set, the fake sends ``written`` as the arguments of a call of this tool.
+    Otherwise it sends ``written`` as JSON text.
     """
 
     written: Any
@@ -77,10 +79,12 @@ def validate_answer(value: Any, output: Any) -> SpokenValue:
 
 
 def write_answer(provider: Provider, request: RequestRead, spoken: SpokenValue) -> SpokenAnswer:
-    """Write a value in the form that a request asks for: text that fits a schema, or a call of a tool.
+    """Write a value in the form that a request asks for: text that fits
+    a schema, or a call of a tool.
 
     Raises:
-        NoFormError: The request does not ask for this output, or the value does not fit the schema in the request.
+        NoFormError: The request does not ask for this output, or the value does not fit the schema
+            in the request.
     """
     record, form = spoken.record, provider.output
     if record.is_wrapped:
@@ -112,9 +116,9 @@ def write_answer(provider: Provider, request: RequestRead, spoken: SpokenValue) 
 def _write_in_form(canonical: Any, schema: Any, forms: Iterator[_Form], name: str) -> Any:
     """Write a value in the form of the schema in the request.
 
-    If toolshape wrote the schema, the lens of that schema gives the form. Otherwise an SDK may have changed the schema
-    before sending it, as ollama's SDK does. In that case, the function tries the canonical form and then all other
-    forms, and returns the first that is valid for the schema.
+    If toolshape wrote the schema, the lens of that schema gives the form. Otherwise an SDK may have
+    changed the schema before sending it, as ollama's SDK does. In that case, the function tries the
+    canonical form and then all other forms, and returns the first that is valid for the schema.
 
     Raises:
         NoFormError: The value does not fit the schema in the request.

@@ -25,8 +25,9 @@ _MESSAGES = {
 class ScriptedCall(NamedTuple):
     """A scripted call.
 
-    ``arguments`` are in canonical form, or are the malformed payload of a ``Slip``. If ``is_raw`` is true, the fake
-    sends them unchanged. If ``is_invented`` is true, no such tool exists. Otherwise the request must offer the tool.
+    ``arguments`` are in canonical form, or are the malformed payload of a ``Slip``. If ``is_raw``
+    is true, the fake sends them unchanged. If ``is_invented`` is true, no such tool exists.
+    Otherwise the request must offer the tool.
     """
 
     name: str
@@ -37,10 +38,11 @@ class ScriptedCall(NamedTuple):
 
 
 class Turn:
-    """One response, built step by step: text and calls, an error, a recorded body, or a response that breaks off.
+    """One response, built step by step: text and calls, an error, a recorded body,
+    or a response that breaks off.
 
-    ``tools`` are the tools that ``calls`` can find by name. If a function passed to ``Fake.answers`` returns a turn,
-    the fake also looks up the names among its own tools.
+    ``tools`` are the tools that ``calls`` can find by name. If a function passed to
+    ``Fake.answers`` returns a turn, the fake also looks up the names among its own tools.
     """
 
     __slots__ = ("_tools", "answer", "body", "cut", "failure", "is_truncated", "scripted", "text")
@@ -80,12 +82,14 @@ class Turn:
         """Append text, or add an answer in the form that the request asks for.
 
         Args:
-            answer: Text, or a value such as an instance of a pydantic model. The fake writes the value so that it fits
-                the schema in the request.
-            output: The ``Output`` of the value, or the output's type. The default is the type of the value.
+            answer: Text, or a value such as an instance of a pydantic model. The fake writes the
+                value so that it fits the schema in the request.
+            output: The ``Output`` of the value, or the output's type. The default is the type of
+                the value.
 
         Raises:
-            UsageError: The value is not valid for the output's type, or the turn already has an answer.
+            UsageError: The value is not valid for the output's type, or the turn already has an
+                answer.
             DefinitionError: The type cannot be an output.
         """
         if isinstance(answer, str) and output is None:
@@ -111,15 +115,17 @@ class Turn:
         Args:
             tool: A tool or its name.
             given: Arguments as a mapping, for example if an argument is named ``slip`` or ``raw``.
-            slip: A kind of mistake that models often make. The fake puts this mistake into the arguments.
-            raw: Arguments, as an object or as text, to send unchanged and without validation. Use ``raw`` for values
-                that toolshape coerces or rejects, such as ``{"days": "2"}``.
+            slip: A kind of mistake that models often make. The fake puts this mistake into the
+                arguments.
+            raw: Arguments, as an object or as text, to send unchanged and without validation. Use
+                ``raw`` for values that toolshape coerces or rejects, such as ``{"days": "2"}``.
             **arguments: Valid arguments, in canonical form.
 
         Raises:
             CallError: The tool rejects the arguments.
-            UsageError: No tool of the fake has this name, or the arguments are not JSON. Or the mistake is unknown, or
-                does not apply to these arguments. Or ``raw`` is combined with other arguments.
+            UsageError: No tool of the fake has this name, or the arguments are not JSON. Or the
+                mistake is unknown, or does not apply to these arguments. Or ``raw`` is combined
+                with other arguments.
         """
         if isinstance(tool, str):
             known_tool = self._tools.get(tool)
@@ -175,7 +181,10 @@ class Turn:
         return self
 
     def replays(self, body: JsonObject) -> "Turn":
-        """Send a recorded body instead of text and calls. If the request asks for a stream, send the body as events."""
+        """Send a recorded body instead of text and calls.
+
+        If the request asks for a stream, send the body as events.
+        """
         self.body = body
         return self
 
@@ -191,7 +200,8 @@ class Turn:
 
         Args:
             status: The HTTP status.
-            retry_after: The ``retry-after`` header: how many seconds the client should wait before a retry.
+            retry_after: The ``retry-after`` header: how many seconds the client should wait before
+                a retry.
             message: The error message.
             code: The error code, for providers whose errors have a code.
 
@@ -209,9 +219,9 @@ class Turn:
         """Break off the response.
 
         Args:
-            how: With ``"length"``, the response stops at the token limit, inside its last call or its text. With
-                ``"connection"``, the connection closes before the response. With ``"stream"``, the connection closes in
-                the middle of the response.
+            how: With ``"length"``, the response stops at the token limit, inside its last call or
+                its text. With ``"connection"``, the connection closes before the response. With
+                ``"stream"``, the connection closes in the middle of the response.
 
         Raises:
             UsageError: ``how`` is not one of these values.
@@ -227,7 +237,8 @@ def copy_with_tools(turn: Turn, tools: Mapping[str, Tool[..., Any]]) -> Turn:
 
     Raises:
         CallError: A tool rejects its arguments.
-        UsageError: A call names a tool that does not exist, or an invented call has the name of a tool.
+        UsageError: A call names a tool that does not exist, or an invented call has the name of a
+            tool.
     """
     copied_turn = Turn(tools)
     copied_turn.text, copied_turn.cut, copied_turn.failure, copied_turn.body = (
