@@ -54,7 +54,8 @@ def format_for(model: str) -> str:
     ]
     if not matches:
         raise UsageError(
-            f"the text format of {model!r} is not known: choose the format in its chat template: {', '.join(FORMATS)}"
+            f"the text format of {model!r} is not known: choose the format in its chat template: "
+            f"{', '.join(FORMATS)}"
         )
     return max(matches)[2]
 

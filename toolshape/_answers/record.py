@@ -202,7 +202,10 @@ def record_output(
             )
         )
     if isinstance(kind, (dict, list, set, bytes, bool, int, float)):
-        message = f"must be a type, such as a pydantic model or list[str], not a value of type {type(kind).__name__}"
+        message = (
+            "must be a type, such as a pydantic model or list[str], not a value of type "
+            f"{type(kind).__name__}"
+        )
         problems.append(Problem(path="", rule="no_schema", message=message))
     if problems:
         raise DefinitionError(

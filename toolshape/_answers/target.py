@@ -346,6 +346,9 @@ def _purpose(description: str) -> str:
 
 def name_conflict(output: AnswerTarget, tool: str) -> ExportError:
     """Return the error for an output whose tool has the same wire name as another tool."""
-    message = f"the answer is sent as a tool, but the tool {tool!r} has the same name: pass name= to Output"
+    message = (
+        f"the answer is sent as a tool, but the tool {tool!r} has the same name: pass name= to "
+        "Output"
+    )
     problem = Problem(path="name", rule="name_taken", message=message)
     return ExportError(provider=output.provider.name, tool=output.record.name, problems=[problem])

@@ -209,7 +209,8 @@ class Bindings:
         found = [known for known in candidates if record_of_output(known).ref == ref]
         if len({record_of_output(known).key for known in found}) > 1:
             raise UsageError(
-                f"the turn is about an answer of the output {ref.name}, and two types here fit it: pass it as output="
+                f"the turn is about an answer of the output {ref.name}, and two types here fit "
+                "it: pass it as output="
             )
         if found:
             return found[-1]
@@ -219,7 +220,8 @@ class Bindings:
         else:
             why = "is not known here"
         raise UsageError(
-            f"the turn is about an answer of the output {ref.name}, which {why}: pass it as output=, or to "
+            f"the turn is about an answer of the output {ref.name}, which {why}: pass it as "
+            "output=, or to "
             "Registry(outputs=)"
         )
 

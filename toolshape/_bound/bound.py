@@ -116,7 +116,10 @@ class Bound:
         return self
 
     def __repr__(self) -> str:
-        return f"Bound({self.provider.name!r}, {[shape.name for shape in self._bound_tools.shapes.values()]})"
+        return (
+            f"Bound({self.provider.name!r}, "
+            f"{[shape.name for shape in self._bound_tools.shapes.values()]})"
+        )
 
     def _gather_entries(self, entries: Iterable[bytes]) -> list[JsonObject]:
         text = b"[%s]" % b",".join(entries)
@@ -419,7 +422,10 @@ class Bound:
         for name in names:
             if name not in wire_names:
                 if (canonical_mode := _OTHER_WORDS.get(name)) is not None:
-                    message = f"{name!r} is not a tool, but a provider's word for {canonical_mode!r}: write {canonical_mode!r}"
+                    message = (
+                        f"{name!r} is not a tool, but a provider's word for {canonical_mode!r}: "
+                        f"write {canonical_mode!r}"
+                    )
                     raise self._request_error("choice", "choice", message)
                 hint = did_you_mean(str(name), [*_MODES, *wire_names])
                 raise self._request_error(

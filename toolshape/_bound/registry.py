@@ -291,7 +291,8 @@ class Registry:
         raw_observer: Any = observer
         if not isinstance(raw_observer, Observer):
             raise UsageError(
-                f"observe takes an object with the method observe(bound, observed), not {raw_observer!r}"
+                "observe takes an object with the method observe(bound, observed), not "
+                f"{raw_observer!r}"
             )
         self._store.change(
             lambda held: replace(held, observers=(*held.observers, raw_observer), bounds={})

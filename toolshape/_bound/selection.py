@@ -66,7 +66,8 @@ def _match_names(there: Collection[str], given: Iterable[str]) -> set[str]:
     patterns: list[Any] = list(given)
     if invalid_values := [value for value in patterns if not isinstance(value, str)]:
         raise UsageError(
-            f"select tools by names and patterns (strings), not by {type(invalid_values[0]).__name__}"
+            "select tools by names and patterns (strings), not by "
+            f"{type(invalid_values[0]).__name__}"
         )
     for pattern in sorted(patterns):
         if pattern in there:
@@ -92,7 +93,8 @@ def join_settings(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str,
         changed_values = [value for value in (one[name], other[name]) if value != default]
         if len(changed_values) == 2 and changed_values[0] != changed_values[1]:  # noqa: PLR2004 - both registries
             raise UsageError(
-                f"one registry has {name}={changed_values[0]!r}, the other {name}={changed_values[1]!r}: use the same value in both"
+                f"one registry has {name}={changed_values[0]!r}, the other "
+                f"{name}={changed_values[1]!r}: use the same value in both"
             )
         joined[name] = changed_values[0] if changed_values else default
     return joined

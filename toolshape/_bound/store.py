@@ -204,7 +204,8 @@ def _name_taken(existing: Tool[..., Any], added: Tool[..., Any]) -> DefinitionEr
 
 def _names_meet(existing: Tool[..., Any], added: Tool[..., Any]) -> DefinitionError:
     message = (
-        f"{existing.name!r} and {added.name!r} would both be sent as {readable_name(added.name)!r}: "
+        f"{existing.name!r} and {added.name!r} would both be sent as "
+        f"{readable_name(added.name)!r}: "
         "add one of the two under another name with Tool.from_definition(definition, name=...)"
     )
     problem = Problem(path="name", rule="name_meets", message=message)

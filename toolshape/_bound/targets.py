@@ -52,7 +52,8 @@ def _resolve_steps(target: str) -> list[Any]:
         if isinstance(current, Registry):
             if step not in current:
                 raise TargetError(
-                    f"{target}: {_unknown_name_message(step, [tool.name for tool in current], 'tool')}"
+                    f"{target}: "
+                    f"{_unknown_name_message(step, [tool.name for tool in current], 'tool')}"
                 )
             values.append(current[step])
         elif hasattr(current, step) and not _is_of_toolshape(getattr(current, step)):
@@ -288,7 +289,8 @@ def _as_tool(value: Any, target: str) -> Tool[..., Any]:
         else:
             problem = None
         raise TargetError(
-            f"{target} is {problem or f'of type {type(value).__name__}: name a registry, a tool or a function'}"
+            f"{target} is "
+            f"{problem or f'of type {type(value).__name__}: name a registry, a tool or a function'}"
         )
     try:
         return as_tool(value)

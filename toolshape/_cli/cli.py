@@ -371,7 +371,8 @@ def call(
     else:
         for path, rule, before, after in result.coercions:
             click.echo(
-                f"coerced {escape_invisible(path) or 'the arguments'} by {rule}: {escape_invisible(repr(before))} -> "
+                f"coerced {escape_invisible(path) or 'the arguments'} by {rule}: "
+                f"{escape_invisible(repr(before))} -> "
                 f"{escape_invisible(repr(after))}",
                 err=True,
             )
@@ -429,7 +430,8 @@ def _to_json(result: Result) -> dict[str, Any]:
 def _resolve_provider(name: str) -> Any:
     if "," in name and name not in available():
         raise TargetError(
-            f"--to takes one provider: write {' '.join('--to ' + part.strip() for part in name.split(','))}"
+            "--to takes one provider: write "
+            f"{' '.join('--to ' + part.strip() for part in name.split(','))}"
         )
     return get(name)
 

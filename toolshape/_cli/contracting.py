@@ -58,7 +58,8 @@ def _require_extra() -> Generator[None]:
     "--mcp",
     "server",
     metavar="SERVER",
-    help="The URL of an MCP server, or the command that starts it: lock its tools, as connect(lock=) reads them.",
+    help="The URL of an MCP server, or the command that starts it: lock its tools, as "
+    "connect(lock=) reads them.",
 )
 @click.option("--prefix", help="With --mcp: the prefix=, as in connect.")
 @click.option("--trust", is_flag=True, help="With --mcp: trust=True, as in connect.")

@@ -208,7 +208,8 @@ def _models(loaded: Any, target: str, chosen: tuple[str, ...]) -> Mapping[str, M
         if name not in loaded:
             hint = did_you_mean(name, loaded)
             raise TargetError(
-                f"{target} has no model {name!r}{f' ({hint})' if hint else ''}; its models are {', '.join(loaded)}"
+                f"{target} has no model {name!r}{f' ({hint})' if hint else ''}; its models are "
+                f"{', '.join(loaded)}"
             )
     return {name: model for name, model in loaded.items() if not chosen or name in chosen}
 

@@ -188,7 +188,8 @@ def _make_encodable(text: str, *, is_data: bool = False) -> str:
     encodable_text = text.encode(encoding, _ESCAPED).decode(encoding)
     if encodable_text != text:
         click.echo(
-            f"standard output is {encoding}, so some characters are escaped: set PYTHONUTF8=1 to print them",
+            f"standard output is {encoding}, so some characters are escaped: set PYTHONUTF8=1 to "
+            "print them",
             err=True,
         )
     return encodable_text

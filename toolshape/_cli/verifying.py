@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     "--json",
     "path",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Append each finding to this file; rules that the file already decides are not tested again.",
+    help="Append each finding to this file; rules that the file already decides are not tested "
+    "again.",
 )
 @click.option(
     "--against",
@@ -51,13 +52,15 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--endpoint",
-    help="An OpenAI-compatible server, such as http://localhost:8000/v1: judge how it handles calls.",
+    help="An OpenAI-compatible server, such as http://localhost:8000/v1: judge how it handles "
+    "calls.",
 )
 @click.option(
     "--keywords",
     "has_keywords",
     is_flag=True,
-    help="With --endpoint: measure which keywords of a schema the server accepts, and which it keeps.",
+    help="With --endpoint: measure which keywords of a schema the server accepts, and which it "
+    "keeps.",
 )
 @click.option(
     "--key",
@@ -157,7 +160,8 @@ def _test_rules(asked: _Asked, *, dry_run: bool) -> "list[Finding]":
     open_probes = verify.undecided_probes(probes, earlier_findings, provider.name, asked.model)
     cost = verify.cost_of(open_probes)
     say(
-        f"{len(open_probes)} rules for {provider.name}: {cost.requests} requests, about {cost.tokens:,} tokens"
+        f"{len(open_probes)} rules for {provider.name}: {cost.requests} requests, about "
+        f"{cost.tokens:,} tokens"
     )
     if dry_run:
         _list(open_probes, book.without)
@@ -215,7 +219,8 @@ def _judge(
 
     key = _key(key_name)
     say(
-        f"{len(CHECKS)} questions to {endpoint}: about {2 * len(CHECKS)} requests of at most 512 tokens"
+        f"{len(CHECKS)} questions to {endpoint}: about {2 * len(CHECKS)} requests of at most 512 "
+        "tokens"
     )
     outcomes = []
     with _client() as client:

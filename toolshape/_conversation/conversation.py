@@ -265,7 +265,8 @@ class Conversation:
             raw_message: Any = message
             if not isinstance(raw_message, Message):
                 raise UsageError(
-                    "messages must be Message records: use read(messages, provider) for stored messages"
+                    "messages must be Message records: use read(messages, provider) for stored "
+                    "messages"
                 )
             if raw_message.role == "assistant":
                 raw_message = _marked(raw_message, self.tools)
@@ -336,7 +337,8 @@ class Conversation:
             added = self._added.get(id(results))
             if added is not None and added() is results:
                 raise UsageError(
-                    "these results are already in the conversation: dispatch, or an earlier +=, appended them"
+                    "these results are already in the conversation: dispatch, or an earlier +=, "
+                    "appended them"
                 )
             self._begin_turn("+=", results, self._messages_of_response(results, None))
         self._close_if_done()
@@ -374,7 +376,8 @@ class Conversation:
             has_results = first_results is not None
             if is_repeated and has_results and not has_ledger:
                 raise UsageError(
-                    f"{what}: this response was delivered before, and nothing was asked since: its results stand in the "
+                    f"{what}: this response was delivered before, and nothing was asked since: "
+                    "its results stand in the "
                     "conversation; pass ledger= to get them again"
                 )
             self._turns += not is_repeated
@@ -733,7 +736,8 @@ class Conversation:
             return  # not a token: ``resume`` raises an error that explains why
         if token_ids != open_ids:
             raise UsageError(
-                "the calls in this token are not the calls that wait in this conversation: pass the token that pause() "
+                "the calls in this token are not the calls that wait in this conversation: pass "
+                "the token that pause() "
                 "returned for this conversation"
             )
 
@@ -845,7 +849,8 @@ class Conversation:
         for other in others:
             if canonical_calls(bound_tools_of(other), response) != reading:
                 raise UsageError(
-                    f"{other.provider.name} and {first.provider.name} read this response differently: pass provider="
+                    f"{other.provider.name} and {first.provider.name} read this response "
+                    "differently: pass provider="
                 )
 
     def request(

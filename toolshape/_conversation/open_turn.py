@@ -84,7 +84,10 @@ def refusal_message(waiting: Sequence[str]) -> str:
     """Return the error message that says why a conversation with an open turn
     cannot continue, and what to do.
     """
-    return f"{', '.join(waiting)} still waits, and the conversation cannot continue without its result: {_WAYS_OUT}"
+    return (
+        f"{', '.join(waiting)} still waits, and the conversation cannot continue without its "
+        f"result: {_WAYS_OUT}"
+    )
 
 
 def problems_of(waiting: Sequence[str], path: str) -> list[Problem]:

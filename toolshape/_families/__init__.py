@@ -53,11 +53,17 @@ def _load(entry: Any) -> Provider:
     try:
         provider = entry.load()
     except Exception as error:  # importing a package may raise anything
-        message = f"the provider {entry.name!r} of {entry.value} cannot be loaded: {type(error).__name__}: {error}"
+        message = (
+            f"the provider {entry.name!r} of {entry.value} cannot be loaded: "
+            f"{type(error).__name__}: {error}"
+        )
         problem = Problem(path="", rule="provider", message=message)
         raise ExportError(provider=entry.name, tool=None, problems=[problem]) from error
     if not isinstance(provider, Provider):
-        message = f"the provider {entry.name!r} is {entry.value}, of type {type(provider).__name__}, not a Provider"
+        message = (
+            f"the provider {entry.name!r} is {entry.value}, of type {type(provider).__name__}, "
+            "not a Provider"
+        )
         problem = Problem(path="", rule="provider", message=message)
         raise ExportError(provider=entry.name, tool=None, problems=[problem])
     return provider
@@ -77,7 +83,10 @@ def _no_such_provider(name: Any) -> ExportError:
     ):
         message = f"there is no provider {name!r}: did you mean {suggestion!r}?"
     else:
-        message = f"there is no provider {name!r}; there are {', '.join(known for known in available() if ':' not in known)}"
+        message = (
+            f"there is no provider {name!r}; there are "
+            f"{', '.join(known for known in available() if ':' not in known)}"
+        )
     return ExportError(
         provider=str(name), tool=None, problems=[Problem(path="", rule="provider", message=message)]
     )
@@ -220,7 +229,8 @@ def with_text_format(provider: Provider, text_format: str) -> Provider:
 
     if text_format in FORMATS:
         message = (
-            "text_calls= is for the forms that servers of open models have (OpenAI's, Anthropic's, Ollama's), "
+            "text_calls= is for the forms that servers of open models have (OpenAI's, "
+            "Anthropic's, Ollama's), "
             f"not for {provider.name}"
         )
     else:
@@ -273,7 +283,10 @@ def _not_a_response(response: Any) -> str:
     if isinstance(response, (Iterator, AsyncIterator)) or "Stream" in kind:
         return f"not a response, but a stream ({kind}): feed it to bind(...).collector()"
     if isinstance(response, Mapping) and (response.get("error") or response.get("type") == "error"):
-        return f"not a response, but an error of the provider: {str(response.get('error') or dict(response))[:300]}"
+        return (
+            "not a response, but an error of the provider: "
+            f"{str(response.get('error') or dict(response))[:300]}"
+        )
     if isinstance(response, (list, tuple)) and response:
         return (
             f"not a response, but a {kind}: pass the whole response or message, not the calls in it"
@@ -304,7 +317,8 @@ def _reduce_provider(provider: Provider) -> tuple[Any, ...]:
         is_found = False
     if not is_found:
         raise TypeError(
-            f"the provider {provider.name!r} cannot be pickled: register it as an entry point of a package"
+            f"the provider {provider.name!r} cannot be pickled: register it as an entry point of "
+            "a package"
         )
     return get, (provider.name,)
 

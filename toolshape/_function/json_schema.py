@@ -244,7 +244,8 @@ class _CanonicalSchema(GenerateJsonSchema):
             if not self._accepts(schema["schema"], generated["default"]):
                 del generated["default"]
                 self.refused_defaults.append(
-                    f"a default of type {type(self.get_default_value(schema)).__name__} is not sent: {_OF_REFUSED}"
+                    f"a default of type {type(self.get_default_value(schema)).__name__} is not "
+                    f"sent: {_OF_REFUSED}"
                 )
         return generated
 

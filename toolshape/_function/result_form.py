@@ -132,10 +132,16 @@ _SCHEMA_FUNCTIONS = "pydantic_js_annotation_functions"
 annotations make of its JSON Schema.
 """
 _HIDES = cast("type[Any]", SkipJsonSchema)
-_UNSENDABLE = "pydantic cannot write a result of type {} as JSON: return a dict, a str, or a type that pydantic knows"
+_UNSENDABLE = (
+    "pydantic cannot write a result of type {} as JSON: return a dict, a str, or a type that "
+    "pydantic knows"
+)
 _FINER_TIMES = ("[ns]", "[ps]", "[fs]", "[as]")
 _WRITTEN_PACKAGES = ("numpy", "pandas")
-_BYTES = "bytes are sent as text, in base64 if they are not UTF-8: return Image or File to let the model see the content"
+_BYTES = (
+    "bytes are sent as text, in base64 if they are not UTF-8: return Image or File to let the "
+    "model see the content"
+)
 
 
 def _holds_arrays(annotation: Any) -> bool:

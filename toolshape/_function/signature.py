@@ -239,7 +239,10 @@ def _problem_of(
 ) -> Problem | None:
     """Return why neither a model nor the application can fill a parameter, or ``None``."""
     if contains_self(annotation):
-        message = "Self cannot be resolved: a method becomes a tool before its class exists; write the class's name"
+        message = (
+            "Self cannot be resolved: a method becomes a tool before its class exists; write the "
+            "class's name"
+        )
         return Problem(path=parameter.name, rule="self", message=message)
     if injected is None or (injected and parameter.kind in (VAR_POSITIONAL, VAR_KEYWORD)):
         message = "Injected[...] must be the whole annotation of an ordinary parameter"

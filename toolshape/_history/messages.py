@@ -42,7 +42,8 @@ def switched_off_repairs(repairs: Mapping[str, bool] | bool | None) -> frozenset
     setting: Any = repairs
     if setting is not False and not isinstance(setting, Mapping):
         raise UsageError(
-            f'repairs= takes True, False, or a dict such as {{"blank_text": False}}, not {repairs!r}'
+            'repairs= takes True, False, or a dict such as {"blank_text": False}, not '
+            f"{repairs!r}"
         )
     names = frozenset[str](get_args(HistoryRuleName))
     if repairs is False:
@@ -54,7 +55,8 @@ def switched_off_repairs(repairs: Mapping[str, bool] | bool | None) -> frozenset
     off_names = frozenset(name for name, is_on in repairs.items() if not is_on)
     if required_names := sorted(off_names & CARRY_RULES):
         raise UsageError(
-            f"{required_names[0]} cannot be switched off: without it, one provider's messages cannot be sent to another"
+            f"{required_names[0]} cannot be switched off: without it, one provider's messages "
+            "cannot be sent to another"
         )
     return off_names
 

@@ -28,7 +28,8 @@ def histories_of(provider: Provider) -> Histories:
     """
     if provider.histories is None:
         raise UsageError(
-            f"{provider.name} has no histories: its Provider does not define how messages are read and written"
+            f"{provider.name} has no histories: its Provider does not define how messages are "
+            "read and written"
         )
     return provider.histories
 
@@ -143,7 +144,8 @@ def convert_calls(
             isinstance(raw_pair, tuple) and len(raw_pair) == 2 and isinstance(raw_pair[1], dict)  # noqa: PLR2004 - a pair
         ):
             raise UsageError(
-                f"pass each call as a Call, or as a pair of a tool's name and a dict of arguments, not {raw_pair!r}"
+                "pass each call as a Call, or as a pair of a tool's name and a dict of "
+                f"arguments, not {raw_pair!r}"
             )
         name, canonical_arguments = raw_pair
         wire_name, sent_arguments = _sent_pair(

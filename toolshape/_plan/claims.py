@@ -115,7 +115,8 @@ def chosen_positions(results: Results, given: Any, what: str) -> set[int]:
             reader = results.calls[position].reader
             if reader is not None and reader.is_answer:
                 raise UsageError(
-                    f"{what} names the call that holds the answer {results.calls[position].name}, which is never run"
+                    f"{what} names the call that holds the answer "
+                    f"{results.calls[position].name}, which is never run"
                 )
         positions.update(call_positions)
     return positions

@@ -227,7 +227,8 @@ class Collector:
 
     def __reduce__(self) -> Any:
         raise TypeError(
-            "a Collector cannot be pickled: it holds an unfinished stream; pickle its calls, or results"
+            "a Collector cannot be pickled: it holds an unfinished stream; pickle its calls, or "
+            "results"
         )
 
     def over(self, stream: Iterable[Any]) -> Iterator[Call]:
@@ -280,7 +281,10 @@ class Collector:
             return "no part of a response has arrived in this stream"
         last = self._last if isinstance(self._last, dict) else {}
         if last.get("error") or last.get("type") == "error":
-            return f"the provider sent an error instead of a stream: {str(last.get('error') or last)[:300]}"
+            return (
+                "the provider sent an error instead of a stream: "
+                f"{str(last.get('error') or last)[:300]}"
+            )
         if last:
             description = f"an object with the keys {sorted(map(str, last))[:8]}"
         else:

@@ -210,7 +210,8 @@ def _validate_again(work: Work, arguments: JsonObject) -> BaseModel:
         if handler.written(model) == arguments:
             return model
     raise UsageError(
-        f"a call of {handler.name} cannot be tried again: its arguments change when they are validated a second time"
+        f"a call of {handler.name} cannot be tried again: its arguments change when they are "
+        "validated a second time"
     )
 
 

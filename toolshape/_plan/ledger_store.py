@@ -90,7 +90,8 @@ def check_scope(scope: Any) -> str | None:
     """
     if scope is not None and not isinstance(scope, str):
         raise UsageError(
-            f"scope= must be a string, for example the ids of a conversation and a turn, not {scope!r}"
+            "scope= must be a string, for example the ids of a conversation and a turn, not "
+            f"{scope!r}"
         )
     if scope is not None and (
         "\0" in scope or b"?" in scope.replace("?", "").encode(errors="replace")

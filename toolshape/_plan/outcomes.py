@@ -92,7 +92,8 @@ def successful_result(
 
 def _warn_of_size(handler: Handler, length: int) -> None:
     logging.getLogger("toolshape").warning(
-        "tool %r returned %s characters, which every later request of the conversation sends again: return less text, "
+        "tool %r returned %s characters, which every later request of the conversation sends "
+        "again: return less text, "
         "or set longest_result=",
         handler.name,
         f"{length:,}",

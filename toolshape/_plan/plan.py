@@ -111,7 +111,8 @@ class Plan:
 
     def __reduce__(self) -> Any:
         raise TypeError(
-            "a Plan cannot be pickled: it holds functions and validated arguments; pickle its calls, or results"
+            "a Plan cannot be pickled: it holds functions and validated arguments; pickle its "
+            "calls, or results"
         )
 
     def pause(

@@ -61,7 +61,10 @@ _EMPTY_ANSWER = (
 _NO_END = ResponseWarning(
     "no_end", "", "no end of the stream has arrived: its last text may be cut off"
 )
-_CUT_AT_LENGTH = "the response ended at its length limit without a call: ask for more tokens, or ask the model to go on"
+_CUT_AT_LENGTH = (
+    "the response ended at its length limit without a call: ask for more tokens, or ask the "
+    "model to go on"
+)
 
 
 class Answer(Generic[T]):
@@ -330,7 +333,10 @@ def _unchecked(call: Call) -> Iterator[ResponseWarning]:
     else:
         unchecked = call.reader.unchecked(call.arguments_raw)
     for path, pattern in unchecked:
-        message = f"{call.name}: {path or 'the arguments'}: too long to be matched against {pattern[:80]!r}"
+        message = (
+            f"{call.name}: {path or 'the arguments'}: too long to be matched against "
+            f"{pattern[:80]!r}"
+        )
         yield ResponseWarning("pattern_not_checked", "", message)
 
 
@@ -450,8 +456,10 @@ class Results(Sequence[Result]):
                 for call in map(self.calls.__getitem__, pending_positions)
             )
             raise UsageError(
-                f"these calls still wait for approval: {escape_invisible(names)}; the results cannot be sent until "
-                "each call is answered: get the plan with bound.plan(results), and either approve or deny the calls "
+                f"these calls still wait for approval: {escape_invisible(names)}; the results "
+                "cannot be sent until "
+                "each call is answered: get the plan with bound.plan(results), and either "
+                "approve or deny the calls "
                 "and run the plan, or pause the plan"
             )
 
@@ -810,8 +818,10 @@ def _template_marks(
         return
     text_format = provider.partition("+")[2] or provider.partition(":")[2]
     message = (
-        f"the result of {answer.call.wire_name} holds {', '.join(found)}, with which the model's chat template begins or "
-        "ends messages: what follows may look like a message to the model; let the tokenizer not read special tokens in "
+        f"the result of {answer.call.wire_name} holds {', '.join(found)}, with which the model's "
+        "chat template begins or "
+        "ends messages: what follows may look like a message to the model; let the tokenizer not "
+        "read special tokens in "
         "results, or return other text"
     )
     yield ResponseWarning("template_mark", text_format, message)

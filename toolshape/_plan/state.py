@@ -256,8 +256,10 @@ def run_without_ledger(
         for entry in may_have_run:
             if _may_repeat_effect(controls, entry):
                 raise UsageError(
-                    f"{escape_invisible(entry[1].name)} ({escape_invisible(entry[1].id)}) may have run since this turn "
-                    "was stored: pass the ledger that records its calls as ledger=, resume the token that pause() "
+                    f"{escape_invisible(entry[1].name)} ({escape_invisible(entry[1].id)}) may "
+                    "have run since this turn "
+                    "was stored: pass the ledger that records its calls as ledger=, resume the "
+                    "token that pause() "
                     "returned, deny the call, or approve it with again=True to run it once more"
                 )
         for entry in begun:
@@ -591,7 +593,10 @@ def give_away(results: Results) -> tuple[dict[int, State], str]:
         if controls.in_state.get("given away"):
             return (
                 {},
-                "this plan was paused before, or its results were pickled: resume the plan with its token",
+                (
+                    "this plan was paused before, or its results were pickled: resume the plan with "
+                    "its token"
+                ),
             )
         previous_states: dict[int, State] = {
             position: controls.states[position]

@@ -263,7 +263,10 @@ class Call(NamedTuple):
 
     def __repr__(self) -> str:
         name = self.name or f"unknown tool {self.wire_name}"
-        return f"Call({escape_invisible(name)}, {shown_json(self, self.arguments_raw)}, id={shorten(self.id)})"
+        return (
+            f"Call({escape_invisible(name)}, {shown_json(self, self.arguments_raw)}, "
+            f"id={shorten(self.id)})"
+        )
 
     def __reduce__(self) -> Any:
         # The reader belongs to one tool at one provider and cannot be pickled: store the values

@@ -161,7 +161,8 @@ class CallContext:
                 if isinstance(returned, Coroutine):
                     returned.close()
                     message = (
-                        "on_progress is async: pass a plain function that forwards the progress to the event loop, "
+                        "on_progress is async: pass a plain function that forwards the progress "
+                        "to the event loop, "
                         "for example with loop.call_soon_threadsafe"
                     )
                     raise TypeError(message)  # noqa: TRY301 - logged like any other error of on_progress

@@ -365,8 +365,14 @@ def _sentence_for_answer(error: AnswerError) -> str:
         )
     name = error.output
     if error.code == "invalid_answer":
-        return f"The answer does not fit the schema of {name}. Send it again, whole, with these corrected:\n{_problems(error)}"
-    return f"{_WRONG_ANSWERS[error.code].format(problems=_problems(error))} {_SEND_AGAIN.format(name=name)}"
+        return (
+            f"The answer does not fit the schema of {name}. Send it again, whole, with these "
+            f"corrected:\n{_problems(error)}"
+        )
+    return (
+        f"{_WRONG_ANSWERS[error.code].format(problems=_problems(error))} "
+        f"{_SEND_AGAIN.format(name=name)}"
+    )
 
 
 _SEND_AGAIN = "Send {name} as JSON that fits the schema, and nothing else."
@@ -438,7 +444,8 @@ def _sentence_for_call(error: CallError) -> str:  # noqa: C901, PLR0911, PLR0912
             return f"{error.tool} was not run{f': {error.text}' if error.text else '.'}"
         case "duplicate_call":
             return (
-                f"{error.tool} was not run: another call has this id, for another tool or with other arguments. "
+                f"{error.tool} was not run: another call has this id, for another tool or with "
+                "other arguments. "
                 "Call it again with a new id."
             )
         case "unknown_outcome":
@@ -450,13 +457,18 @@ def _sentence_for_call(error: CallError) -> str:  # noqa: C901, PLR0911, PLR0912
 def _unknown_outcome(error: CallError) -> str:
     if error.text == "ledger":
         return (
-            f"{error.tool} was not run now, because it could not be found out whether it has run before. "
+            f"{error.tool} was not run now, because it could not be found out whether it has run "
+            "before. "
             "Find out before you call it again."
         )
     if error.text == "running":
-        return f"{error.tool} is still running elsewhere and was not started a second time. Its outcome is not known yet."
+        return (
+            f"{error.tool} is still running elsewhere and was not started a second time. Its "
+            "outcome is not known yet."
+        )
     return (
-        f"{error.tool} was started but interrupted. It may or may not have had an effect, and was not run again. "
+        f"{error.tool} was started but interrupted. It may or may not have had an effect, and "
+        "was not run again. "
         "Find out which before you call it again."
     )
 

@@ -76,7 +76,8 @@ Part: TypeAlias = Text | Image | File
 def _refuse_odd(data: Any, *texts: Any) -> None:
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise TypeError(
-            f"the data of a part must be bytes, not {type(data).__name__}; for an address, write url=..."
+            f"the data of a part must be bytes, not {type(data).__name__}; for an address, write "
+            "url=..."
         )
     for text in texts:
         if not isinstance(text, str):
@@ -96,7 +97,8 @@ def parts_of(value: Any) -> tuple[Part, ...]:
     for part in items:
         if not isinstance(part, (str, Text, Image, File)):
             raise TypeError(
-                f"a list of parts (text, images, files) contains a value of type {type(part).__name__}"
+                "a list of parts (text, images, files) contains a value of type "
+                f"{type(part).__name__}"
             )
     return tuple(Text(part) if isinstance(part, str) else part for part in items)
 

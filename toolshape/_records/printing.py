@@ -23,7 +23,10 @@ def lines_as_text(lines: Iterable[Line]) -> str:
 def lines_as_html(lines: Iterable[Line]) -> str:
     """Return lines as a part of an HTML page, for a notebook."""
     rows = [
-        f'<div style="padding-left:{2 * line.depth}em"><b>{html.escape(line.who)}</b> {html.escape(line.what)}</div>'
+        (
+            f'<div style="padding-left:{2 * line.depth}em"><b>{html.escape(line.who)}</b> '
+            f"{html.escape(line.what)}</div>"
+        )
         for line in lines
     ]
     return f"<div>{''.join(rows)}</div>"

@@ -123,7 +123,8 @@ def _intersect_keyword(  # noqa: PLR0911 - one branch for each keyword
     if key in ("items", "additionalProperties", "propertyNames"):
         return both(ours, theirs)
     raise UnsupportedError(
-        f"toolshape cannot merge the parts of allOf, because their values for {key!r} differ: merge them by hand",
+        f"toolshape cannot merge the parts of allOf, because their values for {key!r} differ: "
+        "merge them by hand",
         path=path,
         rule="allOf",
     )

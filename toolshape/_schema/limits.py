@@ -149,6 +149,9 @@ def long_enums(choices: int, characters: int) -> Check:
         text = sum(len(option) for option in options if isinstance(option, str))
         if len(options) <= choices or text <= characters:
             return None
-        return f"{text} characters in {len(options)} choices, at most {characters} are allowed above {choices} choices"
+        return (
+            f"{text} characters in {len(options)} choices, at most {characters} are allowed "
+            f"above {choices} choices"
+        )
 
     return long_enum

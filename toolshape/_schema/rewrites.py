@@ -801,7 +801,10 @@ def _free_name(name: str, taken: Collection[str], allowed: re.Pattern[str], at: 
     for candidate in (stem, *(f"{stem}_{number}" for number in range(2, 1000))):
         if allowed.fullmatch(candidate) and candidate not in taken:
             return candidate
-    message = f"the provider does not accept the field name {name!r}, and toolshape found no substitute: rename the field"
+    message = (
+        f"the provider does not accept the field name {name!r}, and toolshape found no "
+        "substitute: rename the field"
+    )
     raise UnsupportedError(message, path=_inner_path(at, name), rule="properties")
 
 

@@ -233,7 +233,10 @@ def _growth(provider: Provider, spec: Spec, sent: JsonSchema) -> list[Finding]:
     """
     size = len(json.dumps(sent))
     if size > _MOST_BYTES:
-        message = f"the schema would be sent with {size:,} bytes, and at most {_MOST_BYTES:,} are: split the tool"
+        message = (
+            f"the schema would be sent with {size:,} bytes, and at most {_MOST_BYTES:,} are: "
+            "split the tool"
+        )
         problem = Problem(path=_largest_field(sent), rule="too_large", message=message)
         raise _export_error(provider, spec, [problem])
     if size < _LONG or "$defs" not in spec.parameters or "$defs" in sent:
@@ -322,7 +325,10 @@ def wire_name_of(provider: Provider, name: str) -> str:
     wire_name = rule.wire_name(name)
     if wire_name is not None:
         return wire_name
-    message = f"{name!r} is not a valid tool name for this provider, nor is any name derived from it: pass name="
+    message = (
+        f"{name!r} is not a valid tool name for this provider, nor is any name derived from it: "
+        "pass name="
+    )
     problem = Problem(path="name", rule="name", message=message, evidence=rule.evidence)
     raise ExportError(provider=provider.name, tool=name, problems=[problem])
 
@@ -385,7 +391,10 @@ def _strict_obstacles(
     ]
     for loss in lens.losses:
         if is_harmful(loss):
-            message = f"not strict: strict mode would change {loss.keyword} ({loss.note}); strict=True accepts that"
+            message = (
+                f"not strict: strict mode would change {loss.keyword} ({loss.note}); strict=True "
+                "accepts that"
+            )
             findings.append(Finding(path=loss.path, rule="not_strict", message=message))
     return findings[:1] or [
         Finding(path="", rule="not_strict", message="not strict: the schema would grow too long")
@@ -416,7 +425,10 @@ def _export_verbatim(
             strictness = "strict"
         else:
             strictness = "not strict"
-        message = f"the definition is sent as written, which is {strictness}: leave out strict= or verbatim="
+        message = (
+            f"the definition is sent as written, which is {strictness}: leave out strict= or "
+            "verbatim="
+        )
         problems.append(Problem(path="", rule="strict", message=message))
     if verbatim.is_strict and provider.schema.strict is None:
         problems.append(
@@ -424,7 +436,10 @@ def _export_verbatim(
         )
     longest = provider.request.longest_description
     if longest is not None and len(spec.description) > longest.most:
-        message = f"the description has {len(spec.description)} characters, at most {longest.most} are allowed: "
+        message = (
+            f"the description has {len(spec.description)} characters, at most {longest.most} are "
+            "allowed: "
+        )
         message += "shorten it, or leave out verbatim="
         problems.append(
             Problem(path="", rule="description", message=message, evidence=longest.evidence)
@@ -468,7 +483,8 @@ def _move_overflow(provider: Provider, spec: Spec, longest: int) -> tuple[JsonSc
     first_parameter = next(iter([*spec.parameters.get("required", ()), *properties]), None)
     if first_parameter is None or not isinstance(properties.get(first_parameter), dict):
         message = (
-            f"the description has {len(spec.description)} characters, at most {longest} are allowed, and no parameter "
+            f"the description has {len(spec.description)} characters, at most {longest} are "
+            "allowed, and no parameter "
             "can hold the rest: shorten it"
         )
         raise _export_error(provider, spec, [Problem(path="", rule="description", message=message)])
@@ -539,7 +555,10 @@ def _merge_keys(
         if isinstance(existing, dict) and isinstance(value, dict) and existing != schema:
             merged[key] = _merge_keys(provider, spec, existing, value, schema, f"{path}{key}.")
         elif (key in payload or key == "strict") and key not in _OVERRIDABLE and existing != value:
-            message = f"providers[{provider.name!r}] sets {path}{key}, which is generated from the function"
+            message = (
+                f"providers[{provider.name!r}] sets {path}{key}, which is generated from the "
+                "function"
+            )
             raise _export_error(
                 provider, spec, [Problem(path="", rule="providers", message=message)]
             )

@@ -94,12 +94,14 @@ def check_hooks(hooks: Sequence[Hook], *, is_async: bool) -> None:
         name = hook_name(hook)
         if is_async and not is_loop_hook(hook):
             raise UsageError(
-                f"the hook {name} is def, which cannot be awaited: make it async def, or call dispatch"
+                f"the hook {name} is def, which cannot be awaited: make it async def, or call "
+                "dispatch"
             )
         if not is_async and is_async_hook(hook):
             from toolshape._function.calling import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
 
             if aio.is_running():
                 raise UsageError(
-                    f"the hook {name} is async and an event loop is running: await adispatch or arun"
+                    f"the hook {name} is async and an event loop is running: await adispatch or "
+                    "arun"
                 )

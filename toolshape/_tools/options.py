@@ -147,11 +147,17 @@ _KINDS: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
     "effects": (_are_texts, "must be a list of strings"),
     "approve": (
         _is_decision,
-        "must be True, False, or a function that takes the arguments (and the injected values) and is not async",
+        (
+            "must be True, False, or a function that takes the arguments (and the injected values) "
+            "and is not async"
+        ),
     ),
     "deferred": (
         lambda value: isinstance(value, bool) or (isinstance(value, Namespace) and value.is_right),
-        "must be True, False, or a Namespace with a name (1 to 64 of a-z A-Z 0-9 _ -) and a description",
+        (
+            "must be True, False, or a Namespace with a name (1 to 64 of a-z A-Z 0-9 _ -) and a "
+            "description"
+        ),
     ),
     "free_text": (
         lambda value: isinstance(value, bool) or (isinstance(value, Grammar) and value.is_right),

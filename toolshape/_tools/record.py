@@ -342,7 +342,8 @@ def refuse_unbound_method(record: Record) -> None:
     """
     if record.needs_object:
         raise UsageError(
-            f"{record.name} is an unbound method: get it from an object, or put @tool above @classmethod"
+            f"{record.name} is an unbound method: get it from an object, or put @tool above "
+            "@classmethod"
         )
 
 
@@ -356,7 +357,8 @@ def refuse_uncallable(record: Record, inject: Mapping[str, Any]) -> None:
     refuse_unbound_method(record)
     if record.function is None:
         raise UsageError(
-            f"{record.name} has no function: pass one to from_definition, or answer its calls yourself"
+            f"{record.name} has no function: pass one to from_definition, or answer its calls "
+            "yourself"
         )
     layout = record.definition.layout
     for name, default in layout.injected.items():
@@ -366,7 +368,10 @@ def refuse_uncallable(record: Record, inject: Mapping[str, Any]) -> None:
             if inject and (
                 closest_name := nearest(name, inject.keys() - layout.injected.keys(), _SURELY)
             ):
-                message = f"inject={{{closest_name!r}: ...}} is not a parameter of {record.name}: did you mean {name!r}?"
+                message = (
+                    f"inject={{{closest_name!r}: ...}} is not a parameter of {record.name}: did "
+                    f"you mean {name!r}?"
+                )
                 raise UsageError(message)
         else:
             if inject:
@@ -389,7 +394,10 @@ def check_validation_of_results(record: Record) -> None:
     if output.schema is None and not any(
         finding.rule == "unresolved_return" for finding in output.findings
     ):
-        message = "the return annotation describes no result: annotate the return type, or leave this option out"
+        message = (
+            "the return annotation describes no result: annotate the return type, or leave this "
+            "option out"
+        )
     elif not is_installed("jsonschema"):
         message = "this option needs jsonschema: pip install 'toolshape[schema]'"
     else:

@@ -219,7 +219,8 @@ class DefinitionSource:
             UsageError: Always.
         """
         raise UsageError(
-            f"{self.definition.name} was made from a definition: it has a schema, but no pydantic model"
+            f"{self.definition.name} was made from a definition: it has a schema, but no "
+            "pydantic model"
         )
 
     def compile_invoke(self, _function: Callable[..., Any] | None) -> Invoke:

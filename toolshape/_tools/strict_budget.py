@@ -49,8 +49,10 @@ def find_relaxed(
             raise _budget_error(
                 provider,
                 budget,
-                f"all tools of a request must be strict, or none of them (must be strict: {', '.join(explicit_names)}; "
-                f"not strict: {lenient}): set strict=False on the first group, or make all tools strict",
+                "all tools of a request must be strict, or none of them (must be strict: "
+                f"{', '.join(explicit_names)}; "
+                f"not strict: {lenient}): set strict=False on the first group, or make all tools "
+                "strict",
             )
         return frozenset(tool.name for tool in strict)
     sizes = {tool.name: grammar_size(tool.schema) for tool in strict}
@@ -73,7 +75,10 @@ def find_relaxed(
     if excess_names := [tool.name for tool in displaced if tool.is_asked or budget.is_shared]:
         if budget.is_shared and not any(tool.is_asked for tool in strict):
             return frozenset(sizes)
-        message = f"not all tools can be strict in one request ({_limits(budget)}): relax {', '.join(excess_names)}"
+        message = (
+            f"not all tools can be strict in one request ({_limits(budget)}): relax "
+            f"{', '.join(excess_names)}"
+        )
         raise _budget_error(provider, budget, message)
     return frozenset(tool.name for tool in displaced)
 

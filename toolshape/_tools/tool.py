@@ -140,7 +140,8 @@ class Tool(Generic[P, R]):
         """Call the function, as if it had no decorator."""
         if self.function is None:
             raise UsageError(
-                f"{self.name} was made from a definition, without a function: there is nothing to call"
+                f"{self.name} was made from a definition, without a function: there is nothing "
+                "to call"
             )
         return self.function(*args, **kwargs)
 
@@ -565,7 +566,10 @@ def _read_now(tool: Tool[..., Any]) -> Record:
     return record
 
 
-_TIMEOUT_NOT_KEPT = "a plain function cannot be stopped: the timeout holds under adispatch and arun, but not under dispatch"
+_TIMEOUT_NOT_KEPT = (
+    "a plain function cannot be stopped: the timeout holds under adispatch and arun, but not "
+    "under dispatch"
+)
 record_of: Callable[[Tool[..., Any]], Record] = attrgetter("_record")
 """Returns the ``Record`` of a ``Tool``, for the modules that export and run it."""
 _origin_of: Callable[[Tool[..., Any]], Any] = attrgetter("_origin")

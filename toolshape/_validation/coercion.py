@@ -169,7 +169,10 @@ def choose_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
                     raise ValueError(message)
             chosen.update(layer)
         elif layer is not None:
-            message = f"coercion rules must be a dict of names to True or False, or False for none, not {layer!r}"
+            message = (
+                "coercion rules must be a dict of names to True or False, or False for none, "
+                f"not {layer!r}"
+            )
             raise ValueError(message)
     if chosen["repair_json"] and not is_installed("json5"):
         raise ImportError("the rule repair_json needs json5: pip install 'toolshape[repair]'")

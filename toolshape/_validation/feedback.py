@@ -21,7 +21,10 @@ from toolshape._validation.phrases import expected_of
 _MOST_HINTS = 10
 _MOST_TOLD = 100
 _LONGEST_MESSAGE = 200
-_INEXACT_KEYS = "each key must be written as JSON writes its value (7, true), and no two keys may mean the same value"
+_INEXACT_KEYS = (
+    "each key must be written as JSON writes its value (7, true), and no two keys may mean the "
+    "same value"
+)
 
 
 def problems_of(

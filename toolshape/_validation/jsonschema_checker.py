@@ -72,7 +72,10 @@ def unchecked_findings(schema: JsonSchema, searches: Searches) -> tuple[Finding,
             if message := what_is_unchecked(pattern, searches.of(pattern), longest):
                 findings.append(Finding(path=at.path, rule="unchecked", message=message))
         if "unevaluatedProperties" in node and not searches.sees_keys:
-            message = "unevaluatedProperties is sent, but not checked: matching a pattern of keys may take too long"
+            message = (
+                "unevaluatedProperties is sent, but not checked: matching a pattern of keys may "
+                "take too long"
+            )
             findings.append(Finding(path=at.path, rule="unchecked", message=message))
     return tuple(findings)
 

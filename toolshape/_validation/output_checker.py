@@ -50,7 +50,8 @@ def compile_output_check(tool: str, schema: JsonSchema) -> Callable[[str, bool],
                 for error in errors
             ] or ["JSON has no NaN and no infinity"]
             raise WrongResultError(
-                f"{tool} returned a value that its output schema does not admit: {'; '.join(violations)}"
+                f"{tool} returned a value that its output schema does not admit: "
+                f"{'; '.join(violations)}"
             )
 
     return check

@@ -210,7 +210,8 @@ def _contains(value: Any, schema: Mapping[str, Any]) -> Violation:
         counts = f"{least} to {most}"
     items = "item" if most is None and least == 1 else "items"
     return Violation(
-        limit=f"with {counts} {items} that {'is' if items == 'item' else 'are'}: {_words(value, 'contains')}"
+        limit=f"with {counts} {items} that {'is' if items == 'item' else 'are'}: "
+        f"{_words(value, 'contains')}"
     )
 
 

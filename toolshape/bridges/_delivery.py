@@ -27,7 +27,8 @@ from toolshape._records.result import PendingCall, Result
 from toolshape._tools.tool import Tool, record_of
 
 _NO_ID = (
-    "the call needs approval and has no id, so a second delivery could not be recognised: deliver it with an id, or pass "
+    "the call needs approval and has no id, so a second delivery could not be recognised: "
+    "deliver it with an id, or pass "
     "scope= to the bridge"
 )
 
@@ -199,8 +200,10 @@ def bridge(
     for definition in definitions.values():
         if ledger is None and definition.may_wait and not _may_run_twice(definition):
             raise UsageError(
-                f"{definition.tool.name} needs approval, and a framework may deliver an approval twice: pass ledger= "
-                '(see toolshape.ledger.Ledger), or declare effects=["read"] or ["idempotent"] if running a call twice is harmless'
+                f"{definition.tool.name} needs approval, and a framework may deliver an approval "
+                "twice: pass ledger= "
+                '(see toolshape.ledger.Ledger), or declare effects=["read"] or ["idempotent"] if '
+                "running a call twice is harmless"
             )
     return Bridge(bound=bound, definitions=definitions, options=options)
 
@@ -219,12 +222,14 @@ def check_arguments(tools: Any, options: BridgeOptions) -> None:
     for name in options:
         if name not in BridgeOptions.__annotations__:
             raise TypeError(
-                f"unknown keyword {name!r} {did_you_mean(name, BridgeOptions.__annotations__)}".strip()
+                f"unknown keyword {name!r} "
+                f"{did_you_mean(name, BridgeOptions.__annotations__)}".strip()
             )
     inject: Any = options.get("inject", {})
     if not (isinstance(inject, Mapping) or callable(inject)):
         raise UsageError(
-            f"inject= takes values by name, or a function that returns them, not {type(inject).__name__}"
+            "inject= takes values by name, or a function that returns them, not "
+            f"{type(inject).__name__}"
         )
     scope: Any = options.get("scope")
     if not callable(scope):

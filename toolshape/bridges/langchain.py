@@ -23,7 +23,8 @@ try:
     from langgraph.types import interrupt
 except ImportError as error:
     raise ImportError(
-        f"toolshape.bridges.langchain needs langchain-core and langgraph: pip install langchain-core langgraph ({error})"
+        "toolshape.bridges.langchain needs langchain-core and langgraph: pip install "
+        f"langchain-core langgraph ({error})"
     ) from error
 
 from pydantic import AfterValidator, Field
@@ -62,7 +63,8 @@ if TYPE_CHECKING:
 __all__ = ["from_langchain", "to_langchain"]
 _RUNTIME = "toolshape_runtime"
 _SEVERAL = (
-    "several calls in this response need approval, and LangGraph could mix up their answers in one node: "
+    "several calls in this response need approval, and LangGraph could mix up their answers in "
+    "one node: "
     "call one tool at a time"
 )
 _NOBODY_TO_ASK = "the call needs approval, which is only possible inside a LangGraph graph"
@@ -267,7 +269,8 @@ def _ask(waiting: PendingCall, runtime: ToolRuntime[Any, Any]) -> Decision:
         if decision["type"] == "edit":
             if decision["edited_action"]["name"] != waiting.call.wire_name:
                 raise ValueError(
-                    f"an edit cannot change the tool: edited_action.name must be {waiting.call.wire_name!r}"
+                    "an edit cannot change the tool: edited_action.name must be "
+                    f"{waiting.call.wire_name!r}"
                 )
             check_edit(waiting, decision["edited_action"]["args"])
         return answer
@@ -376,7 +379,8 @@ def from_langchain(
     given_tool: Any = tool
     if not isinstance(given_tool, BaseTool):
         raise UsageError(
-            f"from_langchain takes a LangChain tool, not {type(given_tool).__name__}: decorate the function with LangChain's @tool"
+            f"from_langchain takes a LangChain tool, not {type(given_tool).__name__}: decorate "
+            "the function with LangChain's @tool"
         )
     tool_schema: Any = tool.tool_call_schema
     schema = tool_schema if isinstance(tool_schema, dict) else tool_schema.model_json_schema()

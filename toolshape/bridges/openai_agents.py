@@ -155,11 +155,13 @@ def from_openai_agents(
     given_tool: Any = tool
     if not isinstance(given_tool, FunctionTool):
         raise UsageError(
-            f"from_openai_agents takes a FunctionTool, not {type(given_tool).__name__}: use @function_tool"
+            f"from_openai_agents takes a FunctionTool, not {type(given_tool).__name__}: use "
+            "@function_tool"
         )
     if tool.tool_input_guardrails or tool.tool_output_guardrails or tool.is_enabled is not True:
         raise UsageError(
-            f"{tool.name} cannot be imported: it has guardrails or is_enabled=, which the SDK checks only during a run"
+            f"{tool.name} cannot be imported: it has guardrails or is_enabled=, which the SDK "
+            "checks only during a run"
         )
 
     async def call(arguments: dict[str, Any], call_id: str) -> Any:

@@ -305,7 +305,8 @@ def from_pydantic_ai(
     given_tool: Any = tool
     if not isinstance(given_tool, PydanticTool):
         raise UsageError(
-            f"from_pydantic_ai takes a pydantic-ai Tool, not {type(given_tool).__name__}: write Tool(function)"
+            f"from_pydantic_ai takes a pydantic-ai Tool, not {type(given_tool).__name__}: write "
+            "Tool(function)"
         )
 
     # An agent has one ``deps`` for each run, a registry has none: the app passes them with each
@@ -315,7 +316,8 @@ def from_pydantic_ai(
     injected = ("deps",) if deps is _NOT_GIVEN and _takes_deps(tool) else ()
     if injected and "deps" in schema.get("properties", {}):
         raise UsageError(
-            f"{tool.name} has an argument named 'deps', so its RunContext cannot get its deps from inject=: "
+            f"{tool.name} has an argument named 'deps', so its RunContext cannot get its deps "
+            "from inject=: "
             "write from_pydantic_ai(..., deps=...)"
         )
 

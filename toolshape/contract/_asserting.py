@@ -24,7 +24,8 @@ class ContractError(AssertionError):
         lines = "\n".join(f"  {line}" for line in str(found).splitlines())
         super().__init__(
             f"the tools have changed since {path} was written:\n{lines}\n"
-            "If you intended this, update the file with pytest --toolshape-update or toolshape lock."
+            "If you intended this, update the file with pytest --toolshape-update or toolshape "
+            "lock."
         )
         self.diff = found
 
@@ -68,7 +69,8 @@ def assert_contract(
     if chosen_providers and set(chosen_providers) != set(old.providers):
         locked_providers = ", ".join(old.providers) or "no provider"
         raise UsageError(
-            f"{lock_path} was written for {locked_providers}, not for {', '.join(chosen_providers)}: update the file"
+            f"{lock_path} was written for {locked_providers}, not for "
+            f"{', '.join(chosen_providers)}: update the file"
         )
     changes = diff(tools, old, answers)
     if changes:

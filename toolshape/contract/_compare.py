@@ -189,7 +189,10 @@ class Change(NamedTuple):
             witness_text = ""
         else:
             witness_text = f"; {effect}: {_on_one_line(self.witness)}"
-        return f"{self.level}: {_on_one_line(place)}: {self.kind.replace('_', ' ')}: {values}{witness_text}"
+        return (
+            f"{self.level}: {_on_one_line(place)}: {self.kind.replace('_', ' ')}: "
+            f"{values}{witness_text}"
+        )
 
 
 def _values_on_one_line(before: Any, after: Any) -> tuple[str, str]:

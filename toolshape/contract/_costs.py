@@ -52,7 +52,8 @@ class RequestCost(NamedTuple):
         width = max([len(cost.tool) for cost in self.costs], default=4)
         lines = [f"{'tool':<{width}}  tokens  characters  share"]
         lines += [
-            f"{cost.tool:<{width}}  {'' if cost.tokens is None else cost.tokens:>6}  {cost.characters:>10}  "
+            f"{cost.tool:<{width}}  {'' if cost.tokens is None else cost.tokens:>6}  "
+            f"{cost.characters:>10}  "
             f"{cost.share:>5.0%}"
             for cost in sorted(self.costs, key=lambda cost: -cost.characters)
         ]
@@ -144,7 +145,10 @@ def _token_counter(count: Any, model: str, provider: Provider) -> Count:
             count_with_openai(model=model, input=_QUESTION, **request), "input_tokens"
         )
     if not callable(count):
-        message = "count= must be a client from OpenAI's or Anthropic's SDK, or a function that takes a request as a dict"
+        message = (
+            "count= must be a client from OpenAI's or Anthropic's SDK, or a function that takes "
+            "a request as a dict"
+        )
         raise UsageError(f"{message}, not {type(count).__name__}")
     counter: Any = count
     return lambda request: _tokens(counter(request), None)
@@ -153,7 +157,8 @@ def _token_counter(count: Any, model: str, provider: Provider) -> Count:
 def _require(provider: Provider, form: str, name: str) -> None:
     if provider.form != form:
         raise UsageError(
-            f"this client counts tokens for {name}, but the tools are bound to {provider.name}: use bind({name!r})"
+            f"this client counts tokens for {name}, but the tools are bound to {provider.name}: "
+            f"use bind({name!r})"
         )
 
 

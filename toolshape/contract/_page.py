@@ -55,7 +55,10 @@ _LEGEND = {
     ),
     "lossy": (
         "n differences",
-        "In n places, the provider's schema cannot state a rule of the tool. toolshape validates these rules.",
+        (
+            "In n places, the provider's schema cannot state a rule of the tool. toolshape validates "
+            "these rules."
+        ),
     ),
     "refused": ("refused", "The provider would reject the tool, so it is not sent."),
 }
@@ -136,7 +139,10 @@ def render_page(
         f"<p>{text(' · '.join([*counts, *about]))}</p>",
         *_render_changes(changes),
         *overview,
-        f'<h2 id="sent" tabindex="-1">What is sent</h2><fieldset><legend>providers</legend>{checkboxes(keys)}</fieldset>',
+        (
+            '<h2 id="sent" tabindex="-1">What is '
+            f"sent</h2><fieldset><legend>providers</legend>{checkboxes(keys)}</fieldset>"
+        ),
         _outlines(usual_outlines),
         *(
             _render_tool(number, tool, groups[number], by_provider, keys, usual_outlines)
@@ -158,7 +164,8 @@ def _render_answer(output: Output[Any], keys: Mapping[str, str]) -> str:
     """Render an output: its own schema, and the schema that each provider receives."""
     blocks = [f"<p>{text(output.description)}</p>"]
     blocks.append(
-        f"<details><summary>The output's own schema</summary>{_schema(map(escaped, _lines(output.schema)))}</details>"
+        "<details><summary>The output's own "
+        f"schema</summary>{_schema(map(escaped, _lines(output.schema)))}</details>"
     )
     asked_providers = [
         provider for provider in keys if get(provider).histories is not None
@@ -181,7 +188,10 @@ def _render_request(output: Output[Any], provider: str, key: str) -> str:
             f"<p>{text(entry.note)}</p>" for entry in report if entry.kind == "finding"
         )
         details = f"{finding_notes}{_render_rewrites(output.schema, bound.schema)}{_losses(report)}"
-    head = f'<summary><b class="{key}">{text(provider)}</b> <span class="{style}">{label}</span></summary>'
+    head = (
+        f'<summary><b class="{key}">{text(provider)}</b> <span '
+        f'class="{style}">{label}</span></summary>'
+    )
     return f'<details class="only-{key}">{head}{details}</details>'
 
 
@@ -215,7 +225,10 @@ def _render_changes(changes: Diff | None) -> Iterator[str]:
         values = "".join(
             f"<td>{code(json.dumps(value, default=str))}" for value in (change.before, change.after)
         )
-        row = f'<tr class="{change.level}"><td>{change.level}<td>{name(change.tool)}<td>{code(change.path)}'
+        row = (
+            "<tr "
+            f'class="{change.level}"><td>{change.level}<td>{name(change.tool)}<td>{code(change.path)}'
+        )
         rows.append(f"{row}<td>{text(change.kind.replace('_', ' '))}{values}<td>{witness_markup}")
     if rows:
         head = ("level", "tool", "place", "change", "before", "after", "example call")
@@ -237,7 +250,10 @@ def _overview(tools: Registry, at: Mapping[str, _At], keys: Mapping[str, str]) -
         for provider, at_provider in at.items():
             state = _state(tool, at_provider)
             used_styles.add(state.style)
-            row += f'<td class="{keys[provider]} {state.style}"><a href="#t{number}-{keys[provider]}">{state.label}</a>'
+            row += (
+                f'<td class="{keys[provider]} {state.style}"><a '
+                f'href="#t{number}-{keys[provider]}">{state.label}</a>'
+            )
         rows.append(row)
     legend = (
         f'<dt class="{key}">{label}<dd>{text(explanation)}'
@@ -338,12 +354,16 @@ def _render_tool(
     )
     blocks.append(f"<h3>Findings</h3><ul>{findings}</ul>" if findings else "")
     blocks.append(
-        f"<details><summary>The tool's own schema</summary>{_schema(map(escaped, _lines(tool.input_schema)))}</details>"
+        "<details><summary>The tool's own "
+        f"schema</summary>{_schema(map(escaped, _lines(tool.input_schema)))}</details>"
     )
     blocks += [_render_group(f"t{number}", tool, group, at, keys) for group in groups]
     blocks.append(_render_entries(tool, groups, at, usual))
     head = f"<b>{name(tool.name)}</b> {text(tool.title or '')}"
-    return f'<details class="tool entry" id="t{number}"><summary>{head}</summary>{"".join(blocks)}</details>'
+    return (
+        '<details class="tool entry" '
+        f'id="t{number}"><summary>{head}</summary>{"".join(blocks)}</details>'
+    )
 
 
 def _render_group(
@@ -399,7 +419,10 @@ def _outlines(usual: Mapping[str, str]) -> str:
     rows = [f"<tr><td>{name(provider)}<td>{code(outline)}" for provider, outline in usual.items()]
     outline_table = table("Entries", ["<th>provider", "<th>entry for a tool"], rows)
     if rows:
-        return f"<details><summary>The form of an entry, by provider</summary>{outline_table}</details>"
+        return (
+            "<details><summary>The form of an entry, by "
+            f"provider</summary>{outline_table}</details>"
+        )
     return ""
 
 
@@ -484,7 +507,8 @@ def _reasons(state: _State) -> str:
 
 def _refusals(refused: list[RefusedTool]) -> str:
     rows = (
-        f"<li>{text(refusal.path or 'the tool')}: {text(refusal.message)} <em>{text(refusal.evidence)}</em>"
+        f"<li>{text(refusal.path or 'the tool')}: {text(refusal.message)} "
+        f"<em>{text(refusal.evidence)}</em>"
         for refusal in refused
     )
     return f"<ul>{''.join(rows)}</ul>"

@@ -30,7 +30,10 @@ class BrokenCalls(NamedTuple):
             f"{count} to {tool}" for tool, count in sorted(self.by_tool.items()) if tool
         )
         parts = [
-            f"{self.broken} of {self.calls} recorded calls break{f': {tool_counts}' if tool_counts else ''}"
+            (
+                f"{self.broken} of {self.calls} recorded calls "
+                f"break{f': {tool_counts}' if tool_counts else ''}"
+            )
         ]
         parts += [f"{self.not_compared} not compared"] if self.not_compared else []
         parts += [f"{self.unreadable} lines are not trace records"] if self.unreadable else []

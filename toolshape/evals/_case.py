@@ -69,7 +69,8 @@ class Case:
     def __post_init__(self) -> None:
         if self.order not in ("any", "same") or self.extra not in ("none", "any"):
             raise UsageError(
-                f'order= must be "any" or "same", and extra= "none" or "any", not {self.order!r} and {self.extra!r}'
+                f'order= must be "any" or "same", and extra= "none" or "any", not {self.order!r} '
+                f"and {self.extra!r}"
             )
         by_track = self.expected.values() if isinstance(self.expected, Mapping) else [self.expected]
         invalid_calls = [call for calls in by_track for call in calls if not _is_expected(call)]
@@ -78,7 +79,8 @@ class Case:
         answer: Any = self.answer
         if answer is not None and not isinstance(answer, ExpectAnswer):
             raise UsageError(
-                f"answer= takes ExpectAnswer(value), not {answer!r}; results of tools go into answers="
+                f"answer= takes ExpectAnswer(value), not {answer!r}; results of tools go into "
+                "answers="
             )
         most_steps: Any = self.most_steps
         if not (type(most_steps) is int and most_steps > 0):
@@ -131,7 +133,8 @@ def expected_of(case: Case, track: str) -> Sequence[Expect]:
     if track not in case.expected:
         hint = did_you_mean(track, case.expected)
         raise UsageError(
-            f"the case {case.name!r} has expected calls for {', '.join(map(repr, case.expected))}, but none for the"
+            f"the case {case.name!r} has expected calls for "
+            f"{', '.join(map(repr, case.expected))}, but none for the"
             f" track {track!r}{f' ({hint})' if hint else ''}"
         )
     return case.expected[track]

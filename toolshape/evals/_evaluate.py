@@ -185,7 +185,8 @@ def _check_answers(case: Case, tracks: Mapping[str, Registry]) -> None:
         if name not in names:
             hint = did_you_mean(name, names)
             raise UsageError(
-                f"the case {case.name!r} has an answer for {name!r}, but there is no such tool{f' ({hint})' if hint else ''}"
+                f"the case {case.name!r} has an answer for {name!r}, but there is no such "
+                f"tool{f' ({hint})' if hint else ''}"
             )
         if callable(answer):
             for tools in tracks.values():
@@ -208,7 +209,8 @@ def _check_answer_function(case: Case, definition: Definition, answer: Callable[
         signature.bind(**dict.fromkeys(definition.schema.get("properties", ())))
     except TypeError as error:
         raise UsageError(
-            f"the case {case.name!r} has an answer for {definition.name!r} that cannot take its arguments: {error}"
+            f"the case {case.name!r} has an answer for {definition.name!r} that cannot take its "
+            f"arguments: {error}"
         ) from error
 
 
@@ -316,7 +318,10 @@ def _explain_failure(error: Exception, bound: Bound) -> str:
     """
     failure = explain(error, bound)
     may_quote = failure.kind in ("history", "model", "tool", "unknown") and has_secrets(bound.tools)
-    return f"{failure.kind}: {type(error).__name__ if may_quote else failure.message or type(error).__name__}"
+    return (
+        f"{failure.kind}: "
+        f"{type(error).__name__ if may_quote else failure.message or type(error).__name__}"
+    )
 
 
 async def _ask_model(model: Model, request: JsonObject, messages: list[Any]) -> Any:

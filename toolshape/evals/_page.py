@@ -102,7 +102,10 @@ def _overview(
             for numbered_verdicts in cases.values()
             for _, verdict in numbered_verdicts
         )
-        row = f'<tr class="{keys[column]}"><th scope="row">{name(column)}<td>{share.right} of {share.total}'
+        row = (
+            f'<tr class="{keys[column]}"><th scope="row">{name(column)}<td>{share.right} of '
+            f"{share.total}"
+        )
         row += f"<td>{share.low:.0%} to {share.high:.0%}<td>{share.every:.0%}"
         rows.append(row + "".join(f"<td>{counts[label]}" for label in _LABELS))
     yield table("Models", [f"<th>{label}" for label in head], rows)
@@ -141,7 +144,10 @@ def _filters(run: _Run, keys: dict[Column, str]) -> Iterator[str]:
     yield '<label><input type="radio" name="label" checked> all</label>'
     counts_by_label = Counter(verdict.label for verdict in run.verdicts)
     for label in _LABELS:
-        yield f'<label><input type="radio" name="label" id="only-{label}"> {label.replace("_", " ")} ({counts_by_label[label]})</label>'
+        yield (
+            f'<label><input type="radio" name="label" id="only-{label}"> '
+            f"{label.replace('_', ' ')} ({counts_by_label[label]})</label>"
+        )
     yield f"</fieldset><fieldset><legend>models</legend>{checkboxes(keys)}</fieldset>"
 
 
@@ -152,7 +158,8 @@ def _case(case: str, place: str, columns: _Columns, keys: dict[Column, str]) -> 
     """
     verdicts_by_column = {column: cases[case] for column, cases in columns.items() if case in cases}
     counts = ", ".join(
-        f'<span class="{keys[column]}">{text(column)} {"{} of {}".format(*_count(numbered_verdicts))}</span>'
+        f'<span class="{keys[column]}">{text(column)} '
+        f"{'{} of {}'.format(*_count(numbered_verdicts))}</span>"
         for column, numbered_verdicts in verdicts_by_column.items()
     )
     verdicts = [
@@ -179,7 +186,10 @@ def _verdict(number: int, verdict: Verdict, key: str) -> str:
     """
     column = Column(verdict.track, verdict.model)
     head = f"{text(column)}, trial {text(verdict.trial + 1)}: "
-    head += f'<span class="label">{text(verdict.label.replace("_", " "))}</span>, score {verdict.score:.2f}'
+    head += (
+        f'<span class="label">{text(verdict.label.replace("_", " "))}</span>, score '
+        f"{verdict.score:.2f}"
+    )
     is_open = "" if verdict.label in RIGHT else " open"
     content = "".join(_evidence(verdict))
     content += "".join((*_differences(verdict.differences), *_coercions(verdict.coercions)))
@@ -191,7 +201,10 @@ def _verdict(number: int, verdict: Verdict, key: str) -> str:
         steps = ""
     content += f"<p>finish: {text(verdict.finish)}{steps}</p>" if verdict.finish else ""
     label = html.escape(verdict.label)
-    return f'<details class="verdict {label} {key}" id="v{number}"{is_open}><summary>{head}</summary>{content}</details>'
+    return (
+        f'<details class="verdict {label} {key}" '
+        f'id="v{number}"{is_open}><summary>{head}</summary>{content}</details>'
+    )
 
 
 def _evidence(verdict: Verdict) -> Iterator[str]:

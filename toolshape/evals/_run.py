@@ -46,7 +46,10 @@ class Share(NamedTuple):
     every: float
 
     def __str__(self) -> str:
-        return f"{self.right} of {self.total} ({self.low:.0%} to {self.high:.0%}), every trial: {self.every:.0%}"
+        return (
+            f"{self.right} of {self.total} ({self.low:.0%} to {self.high:.0%}), every trial: "
+            f"{self.every:.0%}"
+        )
 
 
 class Comparison(NamedTuple):
@@ -186,7 +189,8 @@ class Run:
         is_paired = len(mine) > 1 or len(theirs) > 1
         if is_paired and set(mine) != set(theirs):
             raise UsageError(
-                f"the runs have several {what}s, and the {what}s differ: choose one {what} with of()"
+                f"the runs have several {what}s, and the {what}s differ: choose one {what} with "
+                "of()"
             )
         return is_paired
 

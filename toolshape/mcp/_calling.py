@@ -214,7 +214,8 @@ class Connection:
             raise self._lost_error(name)
         if self._admitted is not None and name not in self._admitted:
             raise ToolError(
-                f"{name} was not called: the server offers it in another form than the app has agreed to"
+                f"{name} was not called: the server offers it in another form than the app has "
+                "agreed to"
             )
 
         async def tell(progress: float, total: float | None, message: str | None) -> None:
@@ -289,7 +290,8 @@ def _unwrap_group(error: BaseException) -> BaseException:
 
 def _broken_error(name: str) -> ToolError:
     return ToolError(
-        f"the connection to the MCP server was lost while {name} ran: it may or may not have taken effect"
+        f"the connection to the MCP server was lost while {name} ran: it may or may not have "
+        "taken effect"
     )
 
 

@@ -369,7 +369,10 @@ class _TakingIn:
         for oldest, *newer in by_form.values():
             kept[oldest.name] = oldest
             for tool in newer:
-                message = f"{tool.name!r} of the same server is left out: both names are sent as {readable_name(tool.name)!r}"
+                message = (
+                    f"{tool.name!r} of the same server is left out: both names are sent as "
+                    f"{readable_name(tool.name)!r}"
+                )
                 logging.getLogger("toolshape").warning("%s: %s", oldest.name, message)
                 finding = Finding(path="name", rule="name_meets", message=message)
                 kept[oldest.name] = with_finding(kept[oldest.name], finding)

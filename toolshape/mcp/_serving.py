@@ -150,7 +150,10 @@ Inject: TypeAlias = (
 request (for example, its user).
 """
 _FORMS: Mapping[str, str] = {"2026-07-28": "mcp:2026-07-28", "2025-11-25": "mcp:2025-11-25"}
-_IN_THREADS = "a hook is a plain def, so calls run in threads, without cancellation and timeouts: make the hook async def"
+_IN_THREADS = (
+    "a hook is a plain def, so calls run in threads, without cancellation and timeouts: make the "
+    "hook async def"
+)
 _SHORTEST_KEY = (
     32  # the minimum key length, in bytes, that the SDK requires to seal a request state
 )
@@ -244,11 +247,13 @@ def server(
 def _check(tools: Any, inject: Any, expires: Any) -> None:
     if not isinstance(tools, Registry):
         raise UsageError(
-            f"server takes a Registry, not {type(tools).__name__}: write server(Registry([...]), ...)"
+            f"server takes a Registry, not {type(tools).__name__}: write server(Registry([...]), "
+            "...)"
         )
     if inspect.iscoroutinefunction(inject) or not (callable(inject) or isinstance(inject, Mapping)):
         raise UsageError(
-            "inject= must be a mapping from names to values, or a plain function from a request context to a mapping"
+            "inject= must be a mapping from names to values, or a plain function from a request "
+            "context to a mapping"
         )
     if not (isinstance(expires, timedelta) and expires > timedelta()):
         raise UsageError(f"expires= must be a timedelta above 0, not {expires!r}")
@@ -258,7 +263,8 @@ def _check_key(key: Any) -> bytes:
     key_bytes = key.encode(errors="surrogatepass") if isinstance(key, str) else key
     if not isinstance(key_bytes, (bytes, bytearray)) or len(key_bytes) < _SHORTEST_KEY:
         raise UsageError(
-            "key= must be a string or bytes of at least 32 bytes: create it with secrets.token_bytes(32)"
+            "key= must be a string or bytes of at least 32 bytes: create it with "
+            "secrets.token_bytes(32)"
         )
     return bytes(key_bytes)
 

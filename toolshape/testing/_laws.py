@@ -84,7 +84,8 @@ class LawBrokenError(AssertionError):
         self.value = value
         strict = "strict" if shown.is_strict else "lenient"
         super().__init__(
-            f"{law}: {shown.wire_name} ({strict}): {said}\n  value: {json.dumps(value, default=str)[:2000]}"
+            f"{law}: {shown.wire_name} ({strict}): {said}\n  value: "
+            f"{json.dumps(value, default=str)[:2000]}"
         )
 
 
@@ -620,7 +621,8 @@ def _check_answers(
                 raise LawBrokenError(
                     "folding",
                     laws.shown,
-                    f"the answer is read as {answer!r}, not {expected!r}; error: {answer.error or 'none'}",
+                    f"the answer is read as {answer!r}, not {expected!r}; error: "
+                    f"{answer.error or 'none'}",
                     value,
                 )
 

@@ -50,9 +50,8 @@ class SilentlyWrongError(AssertionError):
     def __init__(self, tool: str, slip: Slip, said: str) -> None:
         self.slip = slip
         super().__init__(
-            f"{tool}: {slip.kind} at {slip.paths or 'the whole payload'}: {said}\n  payload: {slip.payload!r}"[
-                :2000
-            ]
+            f"{tool}: {slip.kind} at {slip.paths or 'the whole payload'}: {said}\n  payload: "
+            f"{slip.payload!r}"[:2000]
         )
 
 

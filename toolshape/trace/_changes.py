@@ -142,9 +142,15 @@ def _sentence(change: Change) -> str:
             sentence = f"the call went to {before}, and now goes to {after}"
         case "now_refused":
             reason = _one_line(after)
-            sentence = f"the call was accepted, and is now refused: {reason} Its arguments were {shorten(before)}."
+            sentence = (
+                f"the call was accepted, and is now refused: {reason} Its arguments were "
+                f"{shorten(before)}."
+            )
         case "now_accepted":
-            sentence = f"the call was refused ({_describe_error(before)}), and is now accepted with {shorten(after)}"
+            sentence = (
+                f"the call was refused ({_describe_error(before)}), and is now accepted with "
+                f"{shorten(after)}"
+            )
         case "other_value":
             values = (_describe_path(change, path) for path in change.paths[:_MOST_PATHS])
             more = (
@@ -154,9 +160,15 @@ def _sentence(change: Change) -> str:
             )
             sentence = f"the function now receives other arguments: {'; '.join(values)}{more}"
         case "other_coercion":
-            sentence = f"other coercions lead to the same arguments: {_coercions_text(before)} before, {_coercions_text(after)} now"
+            sentence = (
+                f"other coercions lead to the same arguments: {_coercions_text(before)} before, "
+                f"{_coercions_text(after)} now"
+            )
         case "other_error":
-            sentence = f"the call is still refused, but with another error: {_describe_error(before)} before, {_describe_error(after)} now"
+            sentence = (
+                f"the call is still refused, but with another error: {_describe_error(before)} "
+                f"before, {_describe_error(after)} now"
+            )
     return sentence
 
 

@@ -120,7 +120,10 @@ def _calls(seen: _Seen) -> list[str]:
 
 
 def _describe(seen: _Seen) -> str:
-    return f"calls: {', '.join(_calls(seen)) or 'none'}; finish reason: {seen.plan.results.finish_raw!r}"
+    return (
+        f"calls: {', '.join(_calls(seen)) or 'none'}; finish reason: "
+        f"{seen.plan.results.finish_raw!r}"
+    )
 
 
 def _check_required(server: _Endpoint) -> tuple[bool, str]:

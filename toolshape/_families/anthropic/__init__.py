@@ -49,7 +49,8 @@ ANTHROPIC = Provider(
         # toolshape sends names up to the documented length; the server accepts longer names.
         pattern=r"[a-zA-Z0-9_-]+",
         longest=64,
-        evidence="1 to 64 of a-z A-Z 0-9 _ -; tool use documentation, 2026; 128 in claude-code#96152, 2026-09",
+        evidence="1 to 64 of a-z A-Z 0-9 _ -; tool use documentation, 2026; 128 in claude-code#96152, "
+        "2026-09",
         longest_accepted=128,
     ),
     schema=SchemaRules(

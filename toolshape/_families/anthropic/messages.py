@@ -55,7 +55,8 @@ def read(item: JsonObject, path: str) -> Message:
         or item.get("tool_calls") is not None
     ):
         raise ValueError(
-            f"these are another provider's messages: the role is {item.get('role')!r}, or calls are outside its content"
+            f"these are another provider's messages: the role is {item.get('role')!r}, or calls "
+            "are outside its content"
         )
     content = item.get("content")
     if isinstance(content, str):
@@ -305,7 +306,8 @@ HISTORIES = Histories(
         *history_rules("BerriAI/litellm#23510, 2026-03", "duplicate_id", "duplicate_result"),
         *history_rules("earendil-works/pi#4071, 2026-05", "text_after_call"),
         *history_rules(
-            "anthropics/claude-code#23369, 2026-02, and #59812, 2026-05: text must be more than white space",
+            "anthropics/claude-code#23369, 2026-02, and #59812, 2026-05: text must be more than "
+            "white space",
             "blank_text",
             "empty_message",
         ),
@@ -316,19 +318,23 @@ HISTORIES = Histories(
             pattern=AN_OBJECT,
         ),
         *history_rules(
-            "BerriAI/litellm#31654, 2026; maximhq/bifrost#6942, 2026-09, about Claude on Bedrock: Invalid signature. Others who "
-            "serve this form send no signatures, and want the reasoning back: lsdefine/GenericAgent#357, 2026-05",
+            "BerriAI/litellm#31654, 2026; maximhq/bifrost#6942, 2026-09, about Claude on "
+            "Bedrock: Invalid signature. Others who "
+            "serve this form send no signatures, and want the reasoning back: "
+            "lsdefine/GenericAgent#357, 2026-05",
             "unsigned_reasoning",
             models="^$|claude|opus|sonnet|haiku|mythos|fable",
             pattern="signature|data",
         ),
         *history_rules(
-            "LibreChat-AI/agents#216, 2026-06: a call without its result; anthropics/claude-code#95406, 2026-09: a result "
+            "LibreChat-AI/agents#216, 2026-06: a call without its result; "
+            "anthropics/claude-code#95406, 2026-09: a result "
             "without its call",
             "server_tool_alone",
         ),
         *history_rules(
-            "Anthropic's documentation, read 2026-11: no prefill from 4.6 on; a message that ended with pause_turn "
+            "Anthropic's documentation, read 2026-11: no prefill from 4.6 on; a message that "
+            "ended with pause_turn "
             "is sent back unchanged",
             "last_is_assistant",
             models=r"(opus|sonnet|haiku)-(4-[6-9]|[5-9])|mythos|fable",
@@ -339,7 +345,8 @@ HISTORIES = Histories(
             "trailing_space",
         ),
         *history_rules(
-            "Anthropic's documentation, for accounts from 2026-08-31; anomalyco/opencode#46653, 2026-09",
+            "Anthropic's documentation, for accounts from 2026-08-31; anomalyco/opencode#46653, "
+            "2026-09",
             "signed_prefix",
         ),
     ),

@@ -32,5 +32,6 @@ OUTPUT = OutputForm(
     answer=answer_text,  # the text blocks of a message; thinking blocks have no "text"
     takes_any_root=True,
     is_always_strict=True,
-    evidence="JSONOutputFormatParam of anthropic 2.13.0, and the structured outputs documentation, 2026-09-26",
+    evidence="JSONOutputFormatParam of anthropic 2.13.0, and the structured outputs documentation, "
+    "2026-09-26",
 )

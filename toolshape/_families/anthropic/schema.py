@@ -93,14 +93,18 @@ DEFERRAL = Deferral(
     is_marked=lambda entry: entry.get("defer_loading") is True,
     search={"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"},
     is_search=lambda tool: str(member(tool, "type")).startswith("tool_search_tool_"),
-    evidence="ToolParam and ToolSearchToolBm25_20251119Param of anthropic 2.12.0, 2026-11-22; nearai/ironclaw#7274: "
+    evidence="ToolParam and ToolSearchToolBm25_20251119Param of anthropic 2.12.0, 2026-11-22; "
+    "nearai/ironclaw#7274: "
     "a request whose tools are all deferred is refused",
 )
 # These models refuse ToolChoiceParam's "any" and "tool". Fable 5 and Mythos 5 refused both in
 # 2026-06, but accept them now (withceleste/celeste-python#393, 2026-09). The thread does not
 # mention Haiku 5.5.
 _NEVER_FORCED = re.compile(r"mythos-preview|(fable|mythos)-5[.-][1-9](?!\d)|(opus|sonnet)-5[.-]5")
-_FORCED_EVIDENCE = "what's new in Fable 5.1, 2026-09, Opus 5.5, 2026-09, and Sonnet 5.5, 2026-09; anthropics/claude-cookbooks#854, 2026-09"
+_FORCED_EVIDENCE = (
+    "what's new in Fable 5.1, 2026-09, Opus 5.5, 2026-09, and Sonnet 5.5, 2026-09; "
+    "anthropics/claude-cookbooks#854, 2026-09"
+)
 
 
 def refuse_forced(choice: Choice) -> None:

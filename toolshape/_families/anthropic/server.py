@@ -216,17 +216,21 @@ WORDINGS: dict[str, Wording] = {
     "root_is_object": Wording("tools.{number}.custom.input_schema.type: Input should be 'object'"),
     "root_is_object:missing": Wording("tools.{number}.custom.input_schema.type: Field required"),
     "root_without_combinators": Wording(
-        "tools.{number}.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level"
+        "tools.{number}.custom.input_schema: input_schema does not support oneOf, allOf, or "
+        "anyOf at the top level"
     ),
     "property_keys": Wording(
-        "tools.{number}.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{{1,64}}$'"
+        "tools.{number}.custom.input_schema.properties: Property keys should match pattern "
+        "'^[a-zA-Z0-9_.-]{{1,64}}$'"
     ),
     "no_recursion": Wording(
-        "tools.{number}.custom: Invalid schema: Circular reference detected in schema definitions: {subject} -> {subject}. "
+        "tools.{number}.custom: Invalid schema: Circular reference detected in schema "
+        "definitions: {subject} -> {subject}. "
         "Self-referencing or mutually-referencing definitions are not supported."
     ),
     "grammar": Wording(
-        "Schema is too complex for compilation. Try reducing the number of tools or simplifying tool schemas."
+        "Schema is too complex for compilation. Try reducing the number of tools or simplifying "
+        "tool schemas."
     ),
     "schema": Wording(
         "tools.{number}.custom.input_schema: Input does not match the expected shape."
@@ -236,27 +240,33 @@ WORDINGS: dict[str, Wording] = {
         "tools.{number}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'"
     ),
     "strict_tools": Wording(
-        "Too many strict tools ({given}). The maximum number of strict tools supported is {most}. Try reducing the number "
+        "Too many strict tools ({given}). The maximum number of strict tools supported is "
+        "{most}. Try reducing the number "
         "of tools marked as strict."
     ),
     "strict_optional": Wording(
-        "Schemas contains too many optional parameters ({given}), which would make grammar compilation inefficient. Reduce "
+        "Schemas contains too many optional parameters ({given}), which would make grammar "
+        "compilation inefficient. Reduce "
         "the number of optional parameters in your tool schemas (limit: {most})."
     ),
     "strict_unions": Wording(
-        "Schemas contains too many parameters with union types ({given} parameters with type arrays or anyOf). This causes "
-        "exponential compilation cost. Reduce the number of nullable or union-typed parameters (limit: {most} parameters "
+        "Schemas contains too many parameters with union types ({given} parameters with type "
+        "arrays or anyOf). This causes "
+        "exponential compilation cost. Reduce the number of nullable or union-typed parameters "
+        "(limit: {most} parameters "
         "with unions)."
     ),
     **dict.fromkeys(
         ("unanswered_call", "open_turn"),
         Wording(
-            "{message_path}: `tool_use` ids were found without `tool_result` blocks immediately after: {subject}. Each `tool_use` block "
+            "{message_path}: `tool_use` ids were found without `tool_result` blocks immediately "
+            "after: {subject}. Each `tool_use` block "
             "must have a corresponding `tool_result` block in the next message."
         ),
     ),
     "orphan_result": Wording(
-        "{message_path}: unexpected `tool_use_id` found in `tool_result` blocks: {subject}. Each `tool_result` block must have a "
+        "{message_path}: unexpected `tool_use_id` found in `tool_result` blocks: {subject}. Each "
+        "`tool_result` block must have a "
         "corresponding `tool_use` block in the previous message."
     ),
     "choice": Wording('tool_choice: type "tool" and "any" are not supported for this model.'),

@@ -323,7 +323,8 @@ HISTORIES = Histories(
         ),
         *history_rules("botocore 1.44.5 ToolName, 2026-11-22", "tool_name"),
         *history_rules(
-            "agno-agi/agno#6698, 2026-02; zeroclaw-labs/zeroclaw#1476, 2026-02: the next message has a result for each call",
+            "agno-agi/agno#6698, 2026-02; zeroclaw-labs/zeroclaw#1476, 2026-02: the next message "
+            "has a result for each call",
             "unanswered_call",
             "open_turn",
             "late_result",
@@ -357,7 +358,8 @@ HISTORIES = Histories(
             pattern=AN_OBJECT,
         ),
         *history_rules(
-            "maximhq/bifrost#6942, 2026-09: thinking.signature: Field required, or Invalid signature",
+            "maximhq/bifrost#6942, 2026-09: thinking.signature: Field required, or Invalid "
+            "signature",
             "unsigned_reasoning",
             models="claude",
             pattern="signature|redactedContent",

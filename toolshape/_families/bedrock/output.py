@@ -50,10 +50,12 @@ OUTPUT = OutputForm(
     names=NameRule(
         pattern=r"[a-zA-Z0-9_-]+",
         longest=64,
-        evidence="no rule is documented (botocore 1.44.8 JsonSchemaDefinition): 1 to 64 of a-z A-Z 0-9 _ -, as for tools",
+        evidence="no rule is documented (botocore 1.44.8 JsonSchemaDefinition): 1 to 64 of a-z A-Z "
+        "0-9 _ -, as for tools",
     ),
     has_description=True,
     takes_any_root=True,
     is_always_strict=True,
-    evidence="OutputConfig of botocore 1.44.8; its user guide names Claude 4.5 and 4.6 and some open models, 2026-09-26",
+    evidence="OutputConfig of botocore 1.44.8; its user guide names Claude 4.5 and 4.6 and some open "
+    "models, 2026-09-26",
 )

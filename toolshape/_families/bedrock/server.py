@@ -194,7 +194,8 @@ REQUEST_FIELDS = frozenset(
 WORDINGS: dict[str, Wording] = {
     "root_is_object": Wording("The value at {path}.type must be one of the following: object."),
     "schema": Wording(
-        "The format of the value at {path} is invalid. Provide a json object for the field and try again."
+        "The format of the value at {path} is invalid. Provide a json object for the field and "
+        "try again."
     ),
     **dict.fromkeys(
         ("unanswered_call", "open_turn"),
@@ -205,7 +206,8 @@ WORDINGS: dict[str, Wording] = {
         "Member must have length greater than or equal to 1"
     ),
     "forced_while_thinking": Wording(
-        "The model returned the following errors: Thinking may not be enabled when tool_choice forces tool use."
+        "The model returned the following errors: Thinking may not be enabled when tool_choice "
+        "forces tool use."
     ),
     "tools_missing": Wording(
         "The toolConfig field must be defined when using toolUse and toolResult content blocks."

@@ -29,5 +29,6 @@ OUTPUT = OutputForm(
     answer=answer_text,
     is_always_strict=True,
     not_beside_tools=NotBesideTools("Cohere's API reference of response_format, 2025", ""),
-    evidence="JsonObjectResponseFormatV2 of cohere 7.3.1, and its structured outputs documentation, 2025",
+    evidence="JsonObjectResponseFormatV2 of cohere 7.3.1, and its structured outputs documentation, "
+    "2025",
 )

@@ -279,7 +279,8 @@ HISTORIES = Histories(
             "google-genai 3.4.0 FunctionCall: args is an object, 2026-11-22", "malformed_arguments"
         ),
         *history_rules(
-            "Portkey-AI/gateway#462, 2024-07; PublicAffairs/openai-gemini#38, 2025-02; microsoft/vscode-copilot-release#7693, "
+            "Portkey-AI/gateway#462, 2024-07; PublicAffairs/openai-gemini#38, 2025-02; "
+            "microsoft/vscode-copilot-release#7693, "
             "2025-04: an empty text parameter",
             "blank_text",
             pattern=r"(?s).+",

@@ -63,7 +63,8 @@ OUTPUT = OutputForm(
     takes_any_root=True,  # the guide's first example asks for a list
     is_always_strict=True,
     not_beside_tools=BESIDE_TOOLS,
-    evidence="GenerateContentConfig of google-genai 3.6.1, and ai.google.dev's structured output guide, 2026",
+    evidence="GenerateContentConfig of google-genai 3.6.1, and ai.google.dev's structured output "
+    "guide, 2026",
 )
 OPENAPI_OUTPUT = replace(
     OUTPUT, keywords=openapi_keywords, evidence="Schema of google-genai 3.6.1, 2026-11-25"

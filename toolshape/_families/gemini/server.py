@@ -244,11 +244,13 @@ WORDINGS: dict[str, Wording] = {
         "Invalid JSON payload received. Unknown name \"{subject}\" at '{path}': Cannot find field."
     ),
     "name": Wording(
-        "* GenerateContentRequest.{path}: Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, "
+        "* GenerateContentRequest.{path}: Invalid function name. Must start with a letter or an "
+        "underscore. Must be alphameric (a-z, A-Z, "
         "0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64."
     ),
     "keywords": Wording(
-        "Invalid JSON payload received. Unknown name \"{subject}\" at '{path}{properties}': Cannot find field."
+        "Invalid JSON payload received. Unknown name \"{subject}\" at '{path}{properties}': "
+        "Cannot find field."
     ),
     "required_is_defined": Wording(_PLACE + ".required: property is not defined"),
     "arrays_have_items": Wording(_PLACE + ".items: missing field."),
@@ -260,11 +262,13 @@ WORDINGS: dict[str, Wording] = {
         _PLACE + ".type: must be specified when not using one_of, any_of or all_of fields"
     ),
     "references_alone": Wording(
-        "$ref was set alongside unsupported fields. If a schema node has $ref set, then only description and default can be "
+        "$ref was set alongside unsupported fields. If a schema node has $ref set, then only "
+        "description and default can be "
         "set alongside it"
     ),
     "unanswered_call": Wording(
-        "Please ensure that the number of function response parts is equal to the number of function call parts of the "
+        "Please ensure that the number of function response parts is equal to the number of "
+        "function call parts of the "
         "function call turn."
     ),
     "orphan_result": Wording(

@@ -40,7 +40,8 @@ HISTORIES = replace(
             pattern=r"[a-zA-Z0-9]{9}",
         ),
         *history_rules(
-            "mistral-common 1.13.1 MistralRequestValidatorV3, 2026-11-22: before V5 no content beside calls",
+            "mistral-common 1.13.1 MistralRequestValidatorV3, 2026-11-22: before V5 no content "
+            "beside calls",
             "content_beside_calls",
             models=r"7b|8x7b|8x22b|codestral-22b",
         ),
@@ -49,7 +50,8 @@ HISTORIES = replace(
             "mistral-common 1.13.1 _validate_message_order, 2026-11-22", "system_between"
         ),
         *history_rules(
-            "mistral-common 1.13.1 _validate_tool_calls_followed_by_tool_messages, 2026-11-23: calls of the first "
+            "mistral-common 1.13.1 _validate_tool_calls_followed_by_tool_messages, 2026-11-23: "
+            "calls of the first "
             "message are not expected to be answered",
             "call_placement",
         ),

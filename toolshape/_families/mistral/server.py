@@ -58,7 +58,8 @@ REQUEST_FIELDS = frozenset(
 
 WORDINGS: dict[str, Wording] = {
     "name": Wording(
-        "Function name was {subject} but must be a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum length of "
+        "Function name was {subject} but must be a-z, A-Z, 0-9, or contain underscores and "
+        "dashes, with a maximum length of "
         "64."
     ),
     "call_id": Wording("Tool call id was {subject} but must be a-z, A-Z, 0-9, with a length of 9."),

@@ -495,7 +495,8 @@ HISTORIES = Histories(
             "OpenHands/OpenHands#7700, 2025; openai/openai-openapi#523, 2026-02", "media_in_result"
         ),
         *history_rules(
-            "openai 3.57.0 ChatCompletionMessageFunctionToolCallParam: the arguments are text, 2026-11-27",
+            "openai 3.57.0 ChatCompletionMessageFunctionToolCallParam: the arguments are text, "
+            "2026-11-27",
             "malformed_arguments",
             pattern=A_TEXT,
         ),

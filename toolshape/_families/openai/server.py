@@ -286,8 +286,8 @@ WORDINGS: dict[str, Wording] = {
         _IN + "'additionalProperties' is required to be supplied and to be false."
     ),
     "all_required": _schema_wording(
-        _IN
-        + "'required' is required to be supplied and to be an array including every key in properties. "
+        _IN + "'required' is required to be supplied and to be an array including every key in "
+        "properties. "
         "Missing '{subject}'."
     ),
     "root_has_properties": _schema_wording(_IN + "object schema missing properties."),
@@ -300,21 +300,25 @@ WORDINGS: dict[str, Wording] = {
     ),
     "root_without_combinators": _schema_wording(
         _SCHEMA
-        + "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level."
+        + "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at "
+        "the top level."
     ),
     "name": Wording(
-        "Invalid '{path}': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
+        "Invalid '{path}': string does not match pattern. Expected a string that matches the "
+        "pattern '^[a-zA-Z0-9_-]+$'.",
         code="invalid_value",
         param="{path}",
     ),
     "description": Wording(
-        "Invalid '{path}': string too long. Expected a string with maximum length {most}, but got a string with length "
+        "Invalid '{path}': string too long. Expected a string with maximum length {most}, but "
+        "got a string with length "
         "{given} instead.",
         code="string_above_max_length",
         param="{path}",
     ),
     "most_tools": Wording(
-        "Invalid 'tools': array too long. Expected an array with maximum length {most}, but got an array with length "
+        "Invalid 'tools': array too long. Expected an array with maximum length {most}, but got "
+        "an array with length "
         "{given} instead.",
         code="array_above_max_length",
         param="tools",
@@ -322,13 +326,15 @@ WORDINGS: dict[str, Wording] = {
     **dict.fromkeys(
         ("unanswered_call", "open_turn"),
         Wording(
-            "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The "
+            "An assistant message with 'tool_calls' must be followed by tool messages responding "
+            "to each 'tool_call_id'. The "
             "following tool_call_ids did not have response messages: {subject}",
             param="messages",
         ),
     ),
     "orphan_result": Wording(
-        "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
+        "Invalid parameter: messages with role 'tool' must be a response to a preceeding message "
+        "with 'tool_calls'.",
         param="messages",
     ),
     "unique_names": Wording("Tool names must be unique."),
@@ -383,7 +389,8 @@ def calls_have_names(request: RequestRead) -> Iterator[RequestFault]:
 # server have the rule.
 REQUEST_RULES = (
     *request_rules(
-        "dnakov/anon-kode#20, 2025; vllm-project/vllm#39780, 2026-04 (accepted in local-inference-lab/vllm#193, "
+        "dnakov/anon-kode#20, 2025; vllm-project/vllm#39780, 2026-04 (accepted in "
+        "local-inference-lab/vllm#193, "
         "2026-07)",
         tools_not_empty,
     ),
@@ -400,16 +407,21 @@ REQUEST_RULES = (
     ),
     *request_rules("continuedev/continue#11645, 2026", calls_have_names),
 )
-_EMPTY = "Invalid '{subject}': empty array. Expected an array with minimum length 1, but got an empty array instead."
+_EMPTY = (
+    "Invalid '{subject}': empty array. Expected an array with minimum length 1, but got an empty "
+    "array instead."
+)
 REQUEST_WORDINGS = {
     "empty_array": Wording(_EMPTY, code="empty_array", param="{subject}"),
     "empty_string": Wording(
-        "Invalid '{subject}': empty string. Expected a string with minimum length 1, but got an empty string instead.",
+        "Invalid '{subject}': empty string. Expected a string with minimum length 1, but got an "
+        "empty string instead.",
         code="empty_string",
         param="{subject}",
     ),
     "choice_without_tools": Wording(
-        "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.",
+        "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are "
+        "specified.",
         param="tool_choice",
     ),
     "entry_type": Wording(

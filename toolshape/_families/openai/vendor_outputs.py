@@ -30,7 +30,8 @@ OPENROUTER = replace(
     OUTPUT,
     schema=replace(
         STRICT_BY_FLAG,
-        strict_needs='send provider={"require_parameters": True}: other endpoints of a model ignore the schema',
+        strict_needs='send provider={"require_parameters": True}: other endpoints of a model ignore the '
+        "schema",
     ),
     evidence="OpenRouter's structured outputs documentation, 2026-11-25",
 )
@@ -141,7 +142,8 @@ LLAMA_CPP = replace(
     schema=GRAMMAR_RULES,
     is_always_strict=True,
     not_beside_tools=NotBesideTools(
-        "the grammar of the answer leaves no place for a call: llama.cpp's documentation, 2026-11-25",
+        "the grammar of the answer leaves no place for a call: llama.cpp's documentation, "
+        "2026-11-25",
         None,
     ),
     evidence="the server's documentation of response_format, 2026-11-25",

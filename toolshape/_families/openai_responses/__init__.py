@@ -44,8 +44,10 @@ OPENAI_RESPONSES = replace(
             search={"type": "tool_search"},
             is_search=lambda tool: member(tool, "type") == "tool_search",
             refused=native_conflict,
-            evidence="FunctionToolParam, NamespaceToolParam and ToolSearchToolParam of openai 3.51.0, and the guide to tool "
-            "search (gpt-5.4 and later), 2026-11-20; a search without a deferred tool, or a deferred tool without a "
+            evidence="FunctionToolParam, NamespaceToolParam and ToolSearchToolParam of openai 3.51.0, "
+            "and the guide to tool "
+            "search (gpt-5.4 and later), 2026-11-20; a search without a deferred tool, or a "
+            "deferred tool without a "
             "search, is refused: justrach/codegraff#746, Wei-Shaw/sub2api#5942",
         ),
     ),

@@ -291,7 +291,8 @@ HISTORIES = Histories(
         ),
         *history_rules("openai/openai-agents-python#2503, 2026-02", "reasoning_alone"),
         *history_rules(
-            "VRSEN/agency-swarm#367, 2025-09; continuedev/continue#10880, 2026-02, and #11994, 2026-04; cline/cline#12242, "
+            "VRSEN/agency-swarm#367, 2025-09; continuedev/continue#10880, 2026-02, and #11994, "
+            "2026-04; cline/cline#12242, "
             "2026-07: of models that reason",
             "item_without_reasoning",
             models=r"^$|^(.*/)?(o[1-9]|gpt-[5-9]|gpt-oss|codex)",

@@ -19,7 +19,10 @@ def native_conflict(native: Any, names: Collection[str]) -> str:
     if member(native, "type") == "namespace":
         for tool in member(native, "tools") or ():
             if member(tool, "name") in names:
-                return f"a call of {member(tool, 'name')!r} in that namespace would run your tool of this name: rename one"
+                return (
+                    f"a call of {member(tool, 'name')!r} in that namespace would run your tool "
+                    "of this name: rename one"
+                )
     return ""
 
 

@@ -263,7 +263,8 @@ WORDINGS: dict[str, Wording] = {
         param="tools",
     ),
     "tool_search": Wording(
-        "Invalid Value: 'tools.tool_search'. tools.tool_search requires at least one deferred tool.",
+        "Invalid Value: 'tools.tool_search'. tools.tool_search requires at least one deferred "
+        "tool.",
         param="tools",
     ),
     "required_fields": Wording(
@@ -275,7 +276,8 @@ WORDINGS: dict[str, Wording] = {
         "No tool call found for function call output with call_id {subject}.", param="input"
     ),
     "call_id": Wording(
-        "Invalid '{path}.call_id': string too long. Expected a string with maximum length 64, but got a string with length "
+        "Invalid '{path}.call_id': string too long. Expected a string with maximum length 64, "
+        "but got a string with length "
         "{given} instead.",
         code="string_above_max_length",
         param="{path}.call_id",

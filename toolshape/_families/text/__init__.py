@@ -99,7 +99,8 @@ def _provider(text_format: TextFormat) -> Provider:
             malformed="the text as the model wrote it",
             declined="no call in the text",
             strict="only with a grammar",
-            needs="a server or a library that does not change the text; a chat template that supports tools",
+            needs="a server or a library that does not change the text; a chat template that "
+            "supports tools",
         ),
     )
 

@@ -140,7 +140,8 @@ def _trigger(text_format: TextFormat, begins: Sequence[str]) -> str:
             mark = ""
     if not mark:
         raise UsageError(
-            f'calls in the format {text_format.name!r} begin without a mark: force a call with choice="required"'
+            f"calls in the format {text_format.name!r} begin without a mark: force a call with "
+            'choice="required"'
         )
     return mark
 
@@ -199,7 +200,8 @@ def lark(
             body = rule.partition(": ")[2]
             first_rules.append(f"first_{number}")
             rules.append(
-                f"first_{number}: {_quote(beginnings[number][len(mark) :])} {body[len(_quote(beginnings[number])) :]}"
+                f"first_{number}: {_quote(beginnings[number][len(mark) :])} "
+                f"{body[len(_quote(beginnings[number])) :]}"
             )
         first_call = f"({' | '.join(first_rules)})"
     rules += [
@@ -247,7 +249,8 @@ def _arguments_expression(
     for number, (key, node) in enumerate(schema.get("properties", {}).items()):
         name = f"{rule}_{number}"
         rules.append(
-            f"{name}: {' | '.join(_parameter_rules(layout.parameter, name, key, node, schema, rules))}"
+            f"{name}: "
+            f"{' | '.join(_parameter_rules(layout.parameter, name, key, node, schema, rules))}"
         )
         parameters.append(name if key in required else f"{name}?")
     other_schema = schema.get("additionalProperties", False)
@@ -292,7 +295,10 @@ def _parameter_rules(
                 type_limit = {"type": sorted(kinds)}
             else:
                 type_limit = {}
-            value = f"{_json_rule({**definitions, **node, **type_limit} if isinstance(node, dict) else node)} {_quote(end)}"
+            value = (
+                f"{_json_rule({**definitions, **node, **type_limit} if isinstance(node, dict) else node)} "
+                f"{_quote(end)}"
+            )
         expressions.append(f"{_terminals(_split_at_holes(begin))} {value}")
     return expressions
 
@@ -327,7 +333,8 @@ def grammar(
     )
     if text_format is None:
         raise UsageError(
-            f'tools bound to {provider} have no grammar: bind("text:hermes"), or pass text_calls= to bind'
+            f'tools bound to {provider} have no grammar: bind("text:hermes"), or pass '
+            "text_calls= to bind"
         )
     if not schemas:
         raise UsageError("a grammar needs at least one tool")

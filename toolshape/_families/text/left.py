@@ -43,20 +43,28 @@ def warn_of_left_calls(
     mark = f"{first_mark!r}, which begins a call in the format {text_format.name!r}"
     if is_reasoning:
         message = (
-            f"the response has only reasoning, which contains {mark}: the model did not end its reasoning before the "
+            f"the response has only reasoning, which contains {mark}: the model did not end its "
+            "reasoning before the "
             "call, or wrote no answer; toolshape does not run calls in reasoning"
         )
         return (ResponseWarning("call_in_text", text_format.name, message),)
     if text_format is bound:
         message = (
-            f"the response's text contains {mark}; it was not read as a call, because it is quoted or not written as "
+            f"the response's text contains {mark}; it was not read as a call, because it is "
+            "quoted or not written as "
             "the format has it"
         )
         return (ResponseWarning("call_in_text", text_format.name, message),)
     name = provider.partition("+")[0]
-    message = f"the response's text contains {mark}; the server did not parse this call, and toolshape did not run it"
+    message = (
+        f"the response's text contains {mark}; the server did not parse this call, and toolshape "
+        "did not run it"
+    )
     if not provider.startswith("text:"):
-        message += f": if the model does call tools that way, bind({name!r}, text_calls={text_format.name!r}) reads it"
+        message += (
+            f": if the model does call tools that way, bind({name!r}, "
+            f"text_calls={text_format.name!r}) reads it"
+        )
     return (ResponseWarning("call_in_text", text_format.name, message),)
 
 

@@ -156,7 +156,10 @@ class ValueRules:
         mark = self._format.tag_mark
         element = f'{TAG} {self._any_value(f"{mark}</")} {TAG_NAME} ">"'
         end = _quote(closing.removeprefix(mark))
-        return f"{self._text_up_to(mark)} ({end} | {element} ({_quote(mark)} {element})* {_quote(mark)} {end})"
+        return (
+            f"{self._text_up_to(mark)} ({end} | {element} ({_quote(mark)} {element})* "
+            f"{_quote(mark)} {end})"
+        )
 
     def _reference(self, node: JsonSchema, closing: str) -> str:
         """Return the name of the rule for a definition in the schema; the
@@ -252,7 +255,10 @@ class ValueRules:
         colon, separator = (": ", ", ") if self._format.is_python else (":", ",")
         members = [
             (
-                f"{_quote((repr(key) if self._format.is_python else key) + colon)} {self._value(value, '')}",
+                (
+                    f"{_quote((repr(key) if self._format.is_python else key) + colon)} "
+                    f"{self._value(value, '')}"
+                ),
                 key,
             )
             for key, value in properties.items()

@@ -111,13 +111,15 @@ def _refuse_misread(
         if read_call is not None and read_call.name == call.name and _is_same(call, read_call):
             continue
         message = (
-            f"a call of {call.name!r} cannot be written in the format {text_format.name!r}: it would be read as "
+            f"a call of {call.name!r} cannot be written in the format {text_format.name!r}: it "
+            "would be read as "
             f"another call; {_reason(text_format, call, schemas.get(call.name))}"
         )
         raise UsageError(message)
     if len(reading.calls) != len(calls):
         raise UsageError(
-            f"the calls cannot be written in the format {text_format.name!r}: they would be read as other calls"
+            f"the calls cannot be written in the format {text_format.name!r}: they would be read "
+            "as other calls"
         )
 
 
@@ -140,7 +142,10 @@ def _reason(text_format: TextFormat, call: TextCall, schema: JsonSchema | None) 
     if marks:
         return f"its name or its arguments contain {marks[0]!r}, a mark of the format"
     if text_format.is_untyped and schema is not None:
-        return "one of its arguments is a string that would be read as another type, which its parameter also admits"
+        return (
+            "one of its arguments is a string that would be read as another type, which its "
+            "parameter also admits"
+        )
     return "the format has no place for its name or its arguments"
 
 

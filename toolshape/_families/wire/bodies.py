@@ -32,7 +32,10 @@ def parse_body(response: Any) -> Any:
     try:
         return read_json(response)
     except (ValueError, RecursionError) as error:
-        message = "the response is not JSON: pass the whole response, as the SDK's object, a dict or JSON text"
+        message = (
+            "the response is not JSON: pass the whole response, as the SDK's object, a dict or "
+            "JSON text"
+        )
         raise ResponseError(f"{message} ({error})", body=response) from error
 
 

@@ -55,7 +55,10 @@ def error_words(*errors: Any) -> str | None:
 def malformed(reason: Any, words: Any = None) -> ResponseWarning:
     """Return the warning that the provider could not read what the model wrote."""
     said = f": {error_words(words)}" if words else ""
-    message = f"the provider could not read the model's call ({reason}), so no tool was called{said}: ask the model again"
+    message = (
+        f"the provider could not read the model's call ({reason}), so no tool was called{said}: "
+        "ask the model again"
+    )
     return ResponseWarning("malformed_call", "", message)
 
 
@@ -73,7 +76,10 @@ def not_over(reason: Any, what_to_do: str) -> ResponseWarning:
 
 def events_lost() -> ResponseWarning:
     """Return the warning that numbered events of the stream are missing."""
-    message = "events of the stream are missing, so a part of its text or of a call may be: ask again if it matters"
+    message = (
+        "events of the stream are missing, so a part of its text or of a call may be: ask again "
+        "if it matters"
+    )
     return ResponseWarning("events_lost", "", message)
 
 
@@ -82,7 +88,8 @@ def other_choice(count: int) -> ResponseWarning:
     in what a gateway made of one.
     """
     message = (
-        f"{count} other choice{'s' * (count != 1)} of the response also call tools; only the first choice was read, and "
+        f"{count} other choice{'s' * (count != 1)} of the response also call tools; only the "
+        "first choice was read, and "
         "nothing else was run: ask for one choice, or pass the choice that you mean"
     )
     return ResponseWarning("other_choice", "", message)
@@ -92,9 +99,11 @@ def waits(items: Iterable[WaitingItem]) -> tuple[ResponseWarning, ...]:
     """Return a warning for each item that waits for the app."""
     return tuple(
         ResponseWarning(
-            "waits_for_app", "",
-            f"the model waits for the app: {item.kind} ({escape_invisible(item.id)}) is no call of a tool here; answer it with the "
-            "provider's own message, then ask again (results.waits_for_app holds it)",
+            "waits_for_app",
+            "",
+            f"the model waits for the app: {item.kind} ({escape_invisible(item.id)}) is no call of "
+            "a tool here; answer it with the provider's own message, then ask again "
+            "(results.waits_for_app holds it)",
         )
         for item in items
-    )  # fmt: skip
+    )

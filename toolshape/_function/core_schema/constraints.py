@@ -148,6 +148,9 @@ def _unusable(
         except ValidationError as error:
             reason = error.errors(include_url=False)[0]["msg"]
             kind = type(node["default"]).__name__
-            yield f"a default of type {kind} is refused by the field itself ({reason}): a call must give the value"
+            yield (
+                f"a default of type {kind} is refused by the field itself ({reason}): a call "
+                "must give the value"
+            )
         except Exception:  # noqa: S110 - the author's code may need what a call has
             pass

@@ -214,7 +214,10 @@ def _default_findings(defaults: "Defaults", signature: Signature | None) -> Iter
         is_refused = any(at.path == parameter.name for at, _ in refused)
         differs = default is not _NO_DEFAULT and default is not None and not is_refused
         if differs and parameter.default not in (default, inspect.Parameter.empty):
-            message = f"the definition's default is {shorten(default)}, the function's is {shorten(parameter.default)}"
+            message = (
+                f"the definition's default is {shorten(default)}, the function's is "
+                f"{shorten(parameter.default)}"
+            )
             yield Finding(path=parameter.name, rule="two_defaults", message=message)
 
 
@@ -338,7 +341,8 @@ def _misfits(foreign: Foreign, signature: Signature, filled: frozenset[str]) -> 
         Problem(
             path=parameter.name,
             rule="injected",
-            message="this parameter is injected into the function, not set by a model: remove it from the definition",
+            message="this parameter is injected into the function, not set by a model: remove it "
+            "from the definition",
         )
         for parameter in signature.parameters
         if parameter.injected and parameter.name in properties

@@ -338,7 +338,8 @@ class _Bundler:
             if target is None:
                 raise BundleError(
                     path,
-                    f"{reference} does not resolve; nothing is fetched: give what it points to as documents=",
+                    f"{reference} does not resolve; nothing is fetched: give what it points to "
+                    "as documents=",
                 ) from error
         note = f"{reference} is read from the root, not from the $id around it"
         self.written.notes.append((path, note))

@@ -332,7 +332,10 @@ def _form_of(entry: JsonObject, name: str | None) -> tuple[_DefinitionForm, Json
         and "name" not in entry
     ):
         return _DefinitionForm("json-schema", None, ""), entry
-    message = f"unknown definition format: the keys are {', '.join(map(repr, sorted(map(str, entry)))) or 'none'}"
+    message = (
+        "unknown definition format: the keys are "
+        f"{', '.join(map(repr, sorted(map(str, entry)))) or 'none'}"
+    )
     if isinstance(kind, str):
         message += (
             f"; the provider itself defines tools of type {kind!r}: send this tool separately"

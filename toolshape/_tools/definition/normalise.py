@@ -390,7 +390,10 @@ class SchemaReader:
         if key in _ANY:
             return None
         if key not in TYPE_NAMES:
-            message = f"{name!r} is not a JSON Schema type: use string, number, integer, boolean, array, object or null"
+            message = (
+                f"{name!r} is not a JSON Schema type: use string, number, integer, boolean, "
+                "array, object or null"
+            )
             self.problem(at, "type", message)
             return None
         if key != TYPE_NAMES[key]:

@@ -214,7 +214,10 @@ def _write_call(call: ScriptedCall, request: RequestRead, forms: Forms) -> tuple
     offered_tool = sent_tool(request, {call.name, *(form.shape.wire_name for form in tool_forms)})
     if offered_tool is None:
         offered = ", ".join(str(tool.name) for tool in request.tools) or "none"
-        message = f"the script calls {call.name}, but the request does not offer it; tools in the request: {offered}"
+        message = (
+            f"the script calls {call.name}, but the request does not offer it; tools in the "
+            f"request: {offered}"
+        )
         raise NoAnswerError(
             f"{message}; for a name that the model makes up, use invents({call.name!r})"
         )

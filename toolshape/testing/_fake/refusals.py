@@ -62,7 +62,10 @@ def faults(
         }  # Google accepts both spellings
         for name in request.body:
             if name.replace("_", "").lower() not in known_fields:
-                evidence = "the provider's SDK does not define this field, and strict=True refuses undefined fields"
+                evidence = (
+                    "the provider's SDK does not define this field, and strict=True refuses "
+                    "undefined fields"
+                )
                 yield RequestFault(
                     name, "unknown_field", f"{name} is unknown", evidence, subject=name
                 )
@@ -340,7 +343,10 @@ def refuse(provider: Provider, fault: RequestFault) -> tuple[Refusal, Refused]:
     wordings = server_of(provider).wordings
     wording = wordings.get(rule if fault.given else f"{rule}:missing") or wordings.get(rule)
     if wording is None:
-        message = f"{fault.path}: {fault.message} ({provider.name} refuses this; toolshape worded the message)"
+        message = (
+            f"{fault.path}: {fault.message} ({provider.name} refuses this; toolshape worded the "
+            "message)"
+        )
         refusal = Refusal(400, message.removeprefix(": "), param=fault.path or None)
     else:
         fields = _fields(fault)

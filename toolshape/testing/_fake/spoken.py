@@ -106,7 +106,8 @@ def write_answer(provider: Provider, request: RequestRead, spoken: SpokenValue) 
     tool = sent_tool(request, {name})
     if tool is None:
         raise NoFormError(
-            f"the script answers with {record.name}, but the request does not ask for structured output"
+            f"the script answers with {record.name}, but the request does not ask for structured "
+            "output"
         )
     return SpokenAnswer(
         _write_in_form(canonical, tool.schema, _tool_forms(provider, record), record.name), name

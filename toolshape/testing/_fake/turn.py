@@ -135,7 +135,8 @@ class Turn:
         if known_tool is None and self._tools:
             hint = did_you_mean(name, self._tools) or f"the tools are {', '.join(self._tools)}"
             raise UsageError(
-                f"this fake has no tool {name!r} ({hint}); for a name that the model makes up, use invents({name!r})"
+                f"this fake has no tool {name!r} ({hint}); for a name that the model makes up, "
+                f"use invents({name!r})"
             )
         if raw is not None:
             if given or arguments or slip:
@@ -277,7 +278,8 @@ def _find_slip(
         raise UsageError(f"slip {kind!r} is unknown: {hint}")
     if tool is None:
         raise UsageError(
-            f"{name!r} is not a tool of this fake, and slip= needs the tool: pass it to Fake(provider, tools)"
+            f"{name!r} is not a tool of this fake, and slip= needs the tool: pass it to "
+            "Fake(provider, tools)"
         )
     all_slips = list(slips(tool, arguments))
     possible = [slip for slip in all_slips if slip.kind == kind]
