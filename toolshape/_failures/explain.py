@@ -491,6 +491,10 @@ def _classify(facts: ErrorFacts) -> tuple[FailureKind, bool] | None:
     """Classify by the codes, then the words of the message, then the part of the
     request that the message names.
     """
+    # The order is from the surest to the vaguest. A limit is told apart by its number, whatever
+    # code it comes with. A code means one thing. Words are asked next, and together with codes
+    # inside details, since gateways put the provider's code there. The parameter comes last: a
+    # message about money may name a parameter, too.
     if _is_beyond_limit(facts.message):
         return "limits", False
     for kind, retryable, pattern in _BY_CODE:

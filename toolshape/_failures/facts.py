@@ -209,6 +209,9 @@ def _unwrap(body: Any, depth: int = 0) -> list[Any]:
         if isinstance(body, str):
             return [body]
         return []
+    # The innermost body is the provider's own and says most; each gateway around it adds a vaguer
+    # one. Some gateways write the inner body as text, and one of them (OpenRouter) may put a plain
+    # sentence in its place.
     inner_bodies: list[Any] = []
     for nested in (
         _get(_get(body, "metadata"), "raw"),

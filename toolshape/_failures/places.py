@@ -106,6 +106,9 @@ def place_in(text: str) -> Pointer:
         schema_match is not None or place_match is not None
     )
     path, keyword = pointer.path, pointer.keyword
+    # Several patterns may match one message. The later one is the more exact: a context gives the
+    # whole path, the paths of Vertex and Moonshot are in the words of the schema, and the name of a
+    # missing field only continues a path.
     if context_match := _CONTEXT.search(text):
         path, keyword = _value_path(
             single or double for single, double in _QUOTED.findall(context_match[1])

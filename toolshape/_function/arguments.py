@@ -164,6 +164,9 @@ class _Writers:
         return self.made[id(node)]
 
     def _compile(self, node: Node, config: Node | None) -> _Write:  # noqa: C901, PLR0911 - one line per kind
+        # What the author wrote with comes first: a serialiser replaces whatever the type would
+        # give. Then the kinds whose JSON differs from their Python value. Every other node only
+        # wraps one, and its config is that of what is inside.
         kind = node["type"]
         if (encode := _own_encoder(node.get("serialization", {}))) is not None:
             return encode
@@ -511,6 +514,9 @@ def _secret_writer(write: _Write) -> _Write:
 
 def _write_by_type(value: Any, form: ParameterForm) -> Any:  # noqa: PLR0911 - one line per type
     """Write a value according to its own type, without a core schema node."""
+    # The order matters where a value is of two kinds: an enum may be a string, a root model is a
+    # model, and pydantic's dataclass has fields under aliases. Secrets come late, because a model
+    # may have such a method, too.
     if isinstance(value, Enum):
         return _write_choice(value, form)
     if value is None or isinstance(value, (bool, int, float, str)):

@@ -50,6 +50,10 @@ def plan_calls(  # noqa: C901 - the path of a call
     Raises:
         ResponseError: The response holds no calls, and the provider ended it with an error.
     """
+    # This is the path of every call, so it asks nothing twice and calls few functions. A plain id
+    # and a known name are the common case, and are looked up without a call. Whatever is not plain
+    # (another name, a call that was cut off, an end without a call, an answer, an approval) leaves
+    # a flag here, and is settled below by a function of its own, which most responses never reach.
     assistant, wire_calls, finish_raw, cut_positions, _ = reading
     finish: Finish | None = (
         None if finish_raw is None else provider.response.finishes.get(str(finish_raw), "other")

@@ -1,5 +1,15 @@
 """Makes the record of a turn from its results: one copy of one moment,
 while other threads may run calls.
+
+``state.moment`` copies everything that may change under one lock, and nothing here looks at the
+results' own state again: a call cannot be both running and answered in one record. A state that
+means something only in this process becomes one that is true in any other: a call that runs here
+is ``elsewhere`` for whoever restores the turn, since nobody can tell there how far it gets.
+
+A call has three forms that must not be mixed: as the model wrote it, as it was edited, and as the
+function would receive it. The record keeps what the model wrote and how it was read, so that the
+reader of another process makes the rest again. A call that was restored and not touched since is
+written as it stood in the record before (``StoredTarget``), whatever tools are here.
 """
 
 import hashlib

@@ -404,6 +404,9 @@ def for_model(error: CallError) -> str:
 
 
 def _sentence_for_call(error: CallError) -> str:  # noqa: C901, PLR0911, PLR0912 - one line per code
+    # The sentences are read by models: each says what did not happen, so that the model neither
+    # repeats an effect nor relies on one, and then what to do. No sentence quotes an exception of
+    # the app, which may hold a secret.
     match error.code:
         case "unknown_tool":
             return _unknown_tool(error)

@@ -60,6 +60,9 @@ class _Matching:
         )
 
     def _piece(self, name: str, given: Any, least: int) -> str:  # noqa: C901, PLR0911 - one case for each kind
+        # A pattern of ten characters may mean a text of a billion. The pieces are counted, and
+        # repetitions stay near their least number, unless the text as a whole must be longer
+        # (``least``).
         self._left -= 1
         if self._left < 0:
             raise ValueError("the text would be too long")
@@ -272,6 +275,10 @@ class _Generator:
         """Return the minimum depth of a schema's values, or infinity if the schema requires itself."""
         if not isinstance(schema, dict):
             return 0
+        # A schema that refers to itself has finite values only by way of a branch that does not.
+        # The height leads to that branch: a reference that is on the way already is infinitely
+        # high, and a union is as high as its lowest branch. Branching references could be followed
+        # for ever, so what was looked at is counted.
         self.looked_at += 1
         reference = schema.get("$ref")
         if isinstance(reference, str):
@@ -336,6 +343,9 @@ class _Generator:
     def fill(self, found: JsonObject, node: JsonObject, others: list[str], depth: int) -> None:
         """Add fields up to ``minProperties``, and up to two more if the object admits other fields."""
         least, most = node.get("minProperties", 0), node.get("maxProperties", math.inf)
+        # Declared fields are taken first, because only they are sure to be admitted. Then come
+        # names that fit a pattern, or free ones. A name may be drawn twice, or its pattern may
+        # admit few names, so the tries are bounded.
         for name in others:
             if len(found) < least and name not in found:
                 found[name] = self.value(node["properties"][name], depth + 1)

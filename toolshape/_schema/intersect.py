@@ -99,6 +99,9 @@ def _intersect_keyword(  # noqa: PLR0911 - one branch for each keyword
     key: str, ours: Any, theirs: Any, both: Callable[[Any, Any], Any], path: str
 ) -> Any:
     """Intersect the values of one keyword."""
+    # A keyword is merged only where the result admits exactly what both admit. ``pattern``,
+    # ``format`` and the like have no such result in one keyword, and to drop one of the two would
+    # widen the schema in silence: that is refused.
     if key in _LARGER:
         return max(ours, theirs)
     if key in _SMALLER:

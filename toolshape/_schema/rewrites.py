@@ -433,6 +433,10 @@ _OF_TUPLES = frozenset({"type", "prefixItems", "items", "minItems", "maxItems"})
 
 def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
     """Send a tuple as an object with a field for each item, so that each item keeps its type."""
+    # Providers without ``prefixItems`` would let each item be of any of the types. An object keeps
+    # the types, and one way back is enough, because positions and names correspond. What an object
+    # cannot say is a loss: that an item may be left out only if all later ones are, and that other
+    # types than an array were admitted.
     prefix = node.get("prefixItems")
     if not prefix:
         return None
@@ -753,6 +757,9 @@ def rename_keys(pattern: str, *, only_root: bool = False) -> Rule:
     allowed_pattern = re.compile(pattern)
 
     def rule(node: JsonSchema, at: Place) -> Change | None:
+        # Names that are admitted keep their place before any new name is made, so that no new name
+        # takes one of theirs. The names are remembered in the node (``NAMES``) where a later pass
+        # must find a field by its path.
         properties = node.get("properties", {})
         if (only_root and not at.is_root) or all(
             allowed_pattern.fullmatch(name) for name in properties

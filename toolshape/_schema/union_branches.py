@@ -75,6 +75,9 @@ class _Fit:
         return result
 
     def fits(self, value: Any, schema: Any, levels: int, depth: int) -> bool:  # noqa: C901, PLR0911 - one per keyword
+        # ``True`` means that the value may match: a branch that is ruled out can never be chosen
+        # again, so only what surely refuses the value answers ``False``. For the same reason a
+        # spent budget is ``True``, ``oneOf`` is read like ``anyOf``, and ``format`` is not asked.
         if not isinstance(schema, dict):
             return schema is not False
         self.left -= 1
@@ -280,6 +283,10 @@ class _BranchPair:
         self.fit = _Fit(resolve)
 
     def are_disjoint(self, one: Any, other: Any, depth: int) -> bool:  # noqa: PLR0911 - one per form
+        # Whoever asks acts on ``True`` alone: it leaves a rewrite out, or knows which branch a
+        # value is of. So every doubt is ``False``, and so is a spent budget. Unions are opened
+        # before constants are looked at, because a constant in one branch says nothing of the
+        # others.
         self.left -= 1
         one, other = self.resolve(one), self.resolve(other)
         if not isinstance(one, dict) or not isinstance(other, dict) or not depth or self.left < 0:

@@ -3,6 +3,19 @@ map values in both directions.
 
 It handles recursion, ``$ref`` and ``$defs``, unions and paths. Which keywords hold schemas is in
 ``keywords.py``.
+
+A rule sees one node and returns a ``Change``: the node as it is sent, the arrow that maps a value
+of it back, and the one that maps a value out. The walk makes a pass of it. It goes innermost first,
+so that a rule sees its node as earlier changes left it, and its arrow runs before theirs on the way
+back: what was changed last is undone first. An object's arrow is that of its fields, an array's
+that of its items. In a union the branch is known only when a value is there, so the arrow asks
+which branch a value is of, by the schema on its own side (the sent one on the way back), and takes
+that branch's arrow. A value that is of no branch stays as it is, for the validation to refuse.
+
+There are two walkers. ``_Walk`` rebuilds the schema and its arrows, which is dear. ``_Nodes`` only
+lists the nodes with their places, and ``Pass.changes`` asks the rule about each. Most passes change
+nothing in most schemas, so one list of nodes answers for all passes until the first of them acts.
+That is sound because a walk hands its rule the original nodes as long as nothing was changed.
 """
 
 import collections
@@ -283,6 +296,9 @@ class _Nodes:
     def children(  # noqa: C901, PLR0912 - a branch for each keyword that holds schemas
         self, node: JsonSchema, path: str, depth: int
     ) -> None:
+        # The keywords are asked by name, not found in a table: this runs for every node of every
+        # schema, and most nodes have one or two of them. The order is that in which the paths of
+        # losses are shown.
         base = f"{path}." if path else ""
         if self.constraints:
             self.in_constraints(node, path, depth)

@@ -182,6 +182,8 @@ _EFFECTS = get_args(Effect)
 
 
 def _find_problems(options: Options) -> Iterator[Problem]:
+    # Every problem is yielded, not only the first: an author mends all of them in one go. The names
+    # of providers are asked last, because they load all families.
     try:
         choose_rules(options.coerce)
     except ValueError as error:

@@ -1,5 +1,16 @@
 """Applies coercion rules to the invalid places in a value, until the
 value is valid or no rule applies.
+
+A valid value is never touched: the checker names the places that it refuses, and only these are
+looked at. At each, the schema says what was expected, a rule proposes a value, and the whole is
+checked again, because a text that became an object may hold faults of its own. In a union, each
+branch coerces a copy. Those that become valid must agree on the value, or choosing would be a guess.
+
+Two things bound the work. A round coerces one layer, and there are six. Every look costs some units
+of a budget that is one for the payload, so that a value with a million faults is refused as such
+instead of being examined. Values behind code of the author's are a case apart: such code may be
+made for what the model writes, so the value stays as it is, and only how pydantic reads it is
+recorded.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -1,6 +1,17 @@
 """Validates arguments in one strict parse.
 
 Invalid arguments and arguments with repeated keys take the slow path.
+
+A call is valid nearly always, and then pydantic's own parser does everything that is needed: it
+reads the text and validates it strictly in one go. What it does not tell is whether a key was
+repeated, in which case the last one has won. So the keys of the instance are counted and compared
+with the colons of the text; only if they differ is the text read a second time.
+
+The path is chosen when the tool is bound, from the traits of its model, so that a call asks nothing
+that could be known before. Whatever is unusual (an object, bytes, a field that pydantic would
+round, an arrow back to canonical form, a model that refers to itself) has a validator of its own
+around the same parser. Every error leads to the slow path, which begins again with the arguments as
+the model wrote them; there is no state between the two.
 """
 
 from collections.abc import Callable

@@ -212,6 +212,11 @@ def _is_of_model(
     """Return whether an error is about ``found``: the value that the language
     model wrote at the error's place.
     """
+    # A before validator may replace a value, and pydantic then reports errors about something that
+    # the model never wrote, at a place that may not exist. Such an error must not be shown as the
+    # model's. The value decides; for a missing or an unknown field, whose value is the object
+    # around it, the name decides. Comparing large values is remembered by place, because one object
+    # may have hundreds of errors.
     seen_value, last = error["input"], error["loc"][-1] if error["loc"] else ""
     if rule == "missing":
         names = () if place is None else (*place.fields(), *place.tags)

@@ -1,5 +1,11 @@
 """The slow path: coerces and validates arguments that the fast path did not
 accept, or raises ``CallError``.
+
+It is one for pydantic's models and for JSON Schemas: a ``Checker`` is all that differs. The order
+is that in which things were done to the arguments, read backwards: the text is read as JSON, with
+repairs if the rules allow them; the provider's form is mapped back to the canonical one; then the
+value is coerced until it is valid. So every coercion is recorded with canonical names and values,
+and a problem names what the author knows, not what the provider was sent.
 """
 
 from collections.abc import Callable, Mapping

@@ -152,6 +152,10 @@ class _Walk:
         self, before: JsonSchema, after: JsonSchema, place: Place, path: str
     ) -> Step:
         """Combine the differences in the node's own keywords into one difference."""
+        # One step has one witness, so the keywords of a node that changed together are one step: a
+        # call that the old minimum admits may be refused by the new maximum. A changed type comes
+        # alone, as it decides what the other keywords mean. The step is judged with everything else
+        # as it was (``alone``), or another place could be blamed for its break.
         changed = [
             key
             for key in sorted({*before, *after} - ANNOTATIONS)

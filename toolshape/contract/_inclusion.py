@@ -128,6 +128,10 @@ class Proof:
         return merged != narrow and self.includes(wide, merged)
 
     def _includes_values(self, wide: JsonSchema, narrow: JsonSchema) -> bool:  # noqa: PLR0911 - one per keyword
+        # The narrow side is taken apart first: each of its values, branches and types must be
+        # admitted, so *all* is exact there. On the wide side *one* branch is sufficient but not
+        # necessary (two may cover what neither does alone), so it is opened last, and ``False``
+        # means not proved.
         admitted_values = _admitted_values(narrow)
         if admitted_values is not None:
             if "$ref" not in str(wide) and is_same_json(wide, narrow):
@@ -228,6 +232,9 @@ class Proof:
         )
 
     def _includes_object(self, wide: JsonSchema, narrow: JsonSchema) -> bool:
+        # The cheap and exact conditions come first, the fields last, because each of them may be a
+        # schema of any size. Patterns are compared by their text: whether one regular expression
+        # includes another is not asked, and so not proved.
         required = set(narrow.get("required", ()))
         if not set(wide.get("required", ())) <= required:
             return False
@@ -323,6 +330,8 @@ def mark_decimals(node: Any, *, is_map: bool = False) -> Any:
         key: value if key in _VALUES else mark_decimals(value, is_map=key in BY_NAME)
         for key, value in node.items()
     }
+    # A constraint of the number holds for the text as well, since both are one Decimal. So a text
+    # beside a number with constraints has another format, which no text beside a free number fits.
     branches = schema.get("anyOf")
     if isinstance(branches, list):
         numbers = [

@@ -205,6 +205,10 @@ class _Candidates:
             )
 
     def _numbers(self, narrow: JsonSchema, wide: JsonSchema, *, is_integer: bool) -> Iterator[Any]:
+        # A witness of a changed bound lies next to the bound, on either side, or just between two
+        # steps of ``multipleOf``. Both schemas are asked for their bounds, since either may be the
+        # one that changed. The numbers come in this order because the first that is refused is
+        # shown, and one next to a bound explains itself.
         yield self._generate({**narrow, "type": "integer" if is_integer else "number"})
         bounds = [
             node[key]
@@ -267,6 +271,10 @@ class _Candidates:
         return items[:size]
 
     def _objects(self, narrow: JsonSchema, wide: JsonSchema, depth: int) -> Iterator[Any]:
+        # The smallest objects come first: a witness with one field says which field it is about.
+        # Then each field is varied alone, then left out alone, then added beside its dependents,
+        # and last the sizes. Everything is generated for the narrow side and checked by the caller,
+        # so a candidate may be wrong, and only costs its check.
         properties: JsonObject = narrow.get("properties", {})
         required = list(narrow.get("required", ()))
         minimal_object = {name: self._generate(properties.get(name, {})) for name in required}
@@ -350,6 +358,9 @@ class _Candidates:
     def _more_names(
         self, narrow: JsonSchema, wide: JsonSchema, least: JsonObject, depth: int
     ) -> Iterator[Any]:
+        # A field that neither side declares is judged by three keywords on each side, so a name
+        # must be drawn that falls under the one that changed: under a pattern of either side, under
+        # ``propertyNames``, or under none.
         additional = narrow.get("additionalProperties", True)
         for pattern, schema in (narrow.get("patternProperties") or {}).items():
             name = generate({"type": "string", "pattern": pattern}, self._chance)

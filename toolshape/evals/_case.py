@@ -204,6 +204,10 @@ def _compare_calls(
         The score, the differences, and the positions of the actual calls that are paired with an
         expected call.
     """
+    # The pairing is one decision for all calls: paired one by one, an early call could take the
+    # partner that a later one needs. A call that is right but late is one difference (its order),
+    # not a missing and an extra call. The score divides by the larger of what was expected and what
+    # was made, so that neither silence nor guessing pays.
     expected_calls = [call for call in expected if not call.is_forbidden]
     table = [[compare_call(call, actual_call) for actual_call in made] for call in expected_calls]
     pairs = _pairs(table, expected_calls, made, in_order=case.order == "same")

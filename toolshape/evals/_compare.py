@@ -349,6 +349,9 @@ def fill_matchers(expected: Any, came: Any, received: Any) -> Any:
         received: The same part of the actual arguments, as the function would receive them. Here a
             set is marked as a ``WrittenSet``, because its items have no positions.
     """
+    # The tool validates the expected arguments with the actual values in the place of the matchers,
+    # so that defaults and validators do to both sides the same. A set that was received has no
+    # positions: its items are first put in the order in which they fit.
     if isinstance(expected, Matcher):
         return came
     if isinstance(expected, dict):
@@ -427,6 +430,9 @@ def find_differences(
             third is the actual value as the function would receive it.
         place: The place of these values.
     """
+    # A place is opened only if something below it can be told apart from the whole: at the root,
+    # where the parameters are, and around matchers. Everywhere else two values are one difference,
+    # since a list of twenty differing leaves explains less than the two objects.
     expected, full, received = arguments
     if isinstance(expected, Matcher):
         if received is _LEFT_OUT and expected.may_be_left_out:

@@ -175,6 +175,8 @@ def rules_of(provider: Provider) -> Iterator[Rule]:
     """Yield the cited rules by which a provider's server refuses requests,
     except the rules that it ignores.
     """
+    # Each of these places holds rules in a form of its own, as the exporters need them. Only what a
+    # server refuses can be probed: what it ignores leaves no trace in a response.
     yield from _schema_rules("schema", provider.schema.refuses)
     if provider.schema.strict is not None:
         yield from _schema_rules("strict", provider.schema.refuses_strict)
@@ -434,6 +436,8 @@ def request_body(
     tool_keywords = provider.request.keywords(
         provider.request.gather(entries), Choice(provider.name, is_strict=strict, mode=mode)
     )
+    # Objects such as Gemini's ``config`` are filled from several sides: from the system prompt,
+    # from the tools and from the probe. None may take the place of another.
     for additions in (tool_keywords if entries else {}, more or {}):
         for key, value in additions.items():
             keywords[key] = (

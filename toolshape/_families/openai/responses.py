@@ -2,6 +2,16 @@
 
 The types come from openai 3.51.0, read on 2026-11-20. The server's messages are from the cited
 issues.
+
+``read`` and ``fold`` have a plain case and an open one. The plain case is a body as the provider's
+own server sends it: it is read by name, without a question, and every deviation (another kind of
+block, a call without id, an object of the SDK) is an exception or a break that leads to the open
+case, which reads whatever any server of this form was seen to send. The plain case may only take
+what the open one would read to the same values; a law holds this over the recorded bodies.
+
+A stream is folded into a body as it would have come whole, which then is read by ``read``: so
+there is one reader, and a stream cannot mean anything else than the response. What only the fold
+needs stands in the body under names that begin with ``x-``, where no reader looks.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

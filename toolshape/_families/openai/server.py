@@ -214,6 +214,9 @@ def _chunks(body: JsonObject, *, is_whole: bool) -> Iterator[JsonObject]:
             "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}],
         }
 
+    # The first chunk holds everything that is not streamed, with the streamed fields as empty
+    # texts, as the server sends them: a reader must add to what came first. Some servers send calls
+    # whole (``is_whole``), whatever their length.
     streamed_keys = [key for key in _STREAMED if isinstance(message.get(key), str)]
     other_fields = {
         key: value for key, value in message.items() if key not in (*streamed_keys, "tool_calls")

@@ -111,6 +111,9 @@ class ValueRules:
             return self._reference(node, closing)
         if not isinstance(node, dict):
             node = {}
+        # The closing text belongs to the expression of the value, since a text without quotes ends
+        # only where the closing begins. So each branch carries it down, and a format with elements
+        # takes any value where it cannot tell a text from elements.
         if self._format.tag_mark and self._is_text_or_elements(node):
             return self._any_value(closing)
         if isinstance(node.get("enum"), list) or "const" in node:
@@ -210,6 +213,8 @@ class ValueRules:
             node.get("prefixItems", ()),
             node.get("items", not node.get("prefixItems")),
         )
+        # A grammar has no counters: a shorter tuple would need a rule for each length, and their
+        # number grows with the square of the positions.
         if positions and node.get("minItems") != len(positions):
             items = {"anyOf": [*positions, *([] if items is False else [items])]}
             positions = ()

@@ -36,6 +36,9 @@ def with_call_ids(
         named: Takes an item and an id, and returns the item with this id.
         leaves_out: If ``True``, a call that came without an id stays without an id.
     """
+    # The call that is run and the item that is sent back must have the same id, or the provider
+    # finds no result for its call. So the ids are made once, for the calls, and then written into
+    # the items, where only some items are calls.
     if all(is_plain_id(call.id) for call in calls):
         return list(items), list(calls)
     identified = [

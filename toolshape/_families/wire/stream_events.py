@@ -247,6 +247,10 @@ class _Values:
 
     def complete_with(self, text: str) -> list[str]:
         """Return the JSON text of each object that ends in this piece."""
+        # The text may be cut anywhere, also in a string or after a backslash. So depth, string and
+        # escape are kept between pieces, and only marks are looked at: the text itself is joined
+        # when its object ends. A bracket outside of any object separates objects, as in Gemini's
+        # list of chunks, and opens nothing.
         start, objects = 0, list[str]()
         for match in _MARK.finditer(text, int(self.is_escaped and text != "")):
             mark = match[0]

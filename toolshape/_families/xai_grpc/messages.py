@@ -126,6 +126,9 @@ def write(message: Message) -> list[WireMessage]:
 
 
 def _written(role: str, parts: Sequence[MessagePart]) -> WireMessage:
+    # A part that came from this provider is sent back as it came. Parts of one kind are gathered,
+    # because the message has one field for each kind; a part that only the provider knows may hold
+    # several kinds.
     message: WireMessage = {"role": role}
     content: list[Any] = []
     calls: list[JsonObject] = []

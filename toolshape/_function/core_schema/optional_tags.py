@@ -111,6 +111,9 @@ def _fields_of_each_object(
     node: Node, definitions: Definitions
 ) -> list[dict[str, tuple[bool, Node]]]:
     """Return the fields of each object that a node admits."""
+    # Validators, defaults and references may lie around the fields in any number, so the walk goes
+    # down to the node that lists them. A model that takes further fields has one more, ``_OPEN``: a
+    # tag may come as one of these.
     config: Node = {}
     while node["type"] not in ("model-fields", "dataclass-args", "typed-dict"):
         if node["type"] == "tagged-union" and WRAPPER not in node["choices"]:

@@ -356,6 +356,10 @@ def _join_results(messages: Sequence[Message], log: Log, pairs: Pairs) -> list[M
     """Merge neighbouring messages with results into one message, and sort the
     results in the order of their calls.
     """
+    # Two messages that the provider sent apart are told of when they are merged; a message without
+    # wire form was written here, and merging it changes nothing that was sent before. The order of
+    # the calls goes on over all messages of one turn, because the provider may have spread the
+    # calls, too.
     joined_messages: list[Message] = []
     order: dict[str, int] = {}
     for message in messages:

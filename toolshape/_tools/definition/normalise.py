@@ -175,6 +175,12 @@ class SchemaReader:
     def rule(self, node: JsonSchema, at: Place) -> Change:
         """Rewrite one node to draft 2020-12."""
         node = {key: value for key, value in node.items() if key not in _DROPPED}
+        # The order of the steps. ``kinds`` comes first, so that every later step may rely on the
+        # Python type of a keyword's value. ``reference`` comes before anything is added to a node:
+        # what the author wrote beside a reference decides whether it moves into an ``allOf``. Then
+        # come synonyms, so that ``types`` finds the choices under ``enum``. ``items`` comes before
+        # ``types``, which completes an array whose items nothing says. ``null`` is last: it widens
+        # whatever the node became.
         # If no other keyword evaluates fields, ``unevaluatedProperties`` means the same as
         # ``additionalProperties``.
         if "unevaluatedProperties" in node and not node.keys() & _EVALUATES_FIELDS:
@@ -263,6 +269,9 @@ class SchemaReader:
 
         Synonyms of ``description``, ``enum`` and ``examples`` are renamed to these keywords.
         """
+        # A word of another dialect counts only where the standard one is not there: an author who
+        # writes both means the standard one. What only a reader sees is dropped without a note;
+        # what decides which values are valid is noted.
         if "desc" in node and "description" not in node:
             node["description"] = node.pop("desc")
         for keyword in ("title", "description"):
@@ -332,6 +341,8 @@ class SchemaReader:
             else:
                 declared = [node["type"]]
             resolved_types = [self.type(name, at) for name in declared]
+            # A name that allows any type makes the others worthless, and the keyword goes with it. An
+            # unknown name is a problem that was noted already.
             known_types = list(dict.fromkeys(name for name in resolved_types if name is not None))
             if known_types and None not in resolved_types:
                 node["type"] = known_types if len(known_types) > 1 else known_types[0]
@@ -423,6 +434,10 @@ class SchemaReader:
         """Move ``required`` from the fields to their object; rewrite
         boolean schemas of fields as objects.
         """
+        # Draft 3 and many hand-written definitions mark the field itself as required. The mark
+        # moves to the object only if the object has no list of its own, since the list is what
+        # every other reader goes by. A mark on a node that is no field has no meaning, and is
+        # dropped.
         properties = node.get("properties")
         if isinstance(properties, dict):
             properties = {name: _as_object(inner) for name, inner in properties.items()}

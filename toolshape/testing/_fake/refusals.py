@@ -219,6 +219,9 @@ def _output_faults(
         tool=str(sent_output.name or ""),
         is_of_output=True,
     )
+    # The schema is judged by the dialect that it was sent in, which may be another provider's: a
+    # gateway takes several. A provider whose rules of an answer differ from those of a tool's
+    # arguments says so in ``output.schema``.
     exclusion = form.not_beside_tools
     has_tools = bool(request.tools or request.native)
     if (

@@ -138,6 +138,9 @@ class Turn:
                 f"this fake has no tool {name!r} ({hint}); for a name that the model makes up, "
                 f"use invents({name!r})"
             )
+        # Arguments are validated here, not when the turn is played: a mistake in a test then points
+        # at its own line. The form that the tool's rules would coerce is refused as well, because a
+        # script says what a right call looks like, and a slip says what is wrong with it.
         if raw is not None:
             if given or arguments or slip:
                 raise UsageError(
