@@ -7,7 +7,7 @@ import pytest
 from shared import corpus
 
 from toolshape._families import get
-from toolshape._tools.export import schema_problems
+from toolshape._tools.export import export_problems
 
 SURFACES = {
     "openai:openai-chat": "openai",
@@ -49,7 +49,7 @@ def test_what_was_accepted_is_accepted():
             )
             said = [
                 str(problem)
-                for problem in schema_problems(provider.schema, row["schema"], is_strict=strict)
+                for problem in export_problems(provider.schema, row["schema"], is_strict=strict)
             ]
             if not provider.names.admits(row["name"]):
                 said.append(f"name: {row['name']}")
@@ -96,7 +96,7 @@ def test_what_was_refused_is_refused():
             continue
         inner = tool.get("function", tool.get("toolSpec", tool))
         strict = bool(inner.get("strict", name == "openai-responses"))
-        found = schema_problems(get(name).schema, schema_of(tool), is_strict=strict)
+        found = export_problems(get(name).schema, schema_of(tool), is_strict=strict)
         if row["id"] in TOO_COMPLEX:
             continue
         assert found, (row["id"], body[:200], tool)
@@ -162,13 +162,13 @@ QUOTED = [
 @pytest.mark.parametrize(("recorded", "provider", "strict", "schema"), QUOTED)
 def test_quoted_refusals(recorded, provider, strict, schema):
     """Refusals of which only the text is known, with a schema of ours that it describes."""
-    assert schema_problems(get(provider).schema, schema, is_strict=strict)
+    assert export_problems(get(provider).schema, schema, is_strict=strict)
     allowed = (
         {**OBJECT}
         if provider != "gemini-openapi"
         else {k: v for k, v in OBJECT.items() if k != "additionalProperties"}
     )
-    assert not schema_problems(get(provider).schema, allowed, is_strict=strict)
+    assert not export_problems(get(provider).schema, allowed, is_strict=strict)
 
 
 @pytest.mark.parametrize(

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", covariant=True)  # noqa: PLC0105 - users see this name in their editor
 
-FIELD = "value"
+ANSWER_FIELD = "value"
 """The only field of the pydantic model that validates answers.
 
 If the answer is not an object, the LLM also writes the answer in this field."""
 
 
-ReadAnswer: TypeAlias = Callable[[Any, bool], Validated]
+ReadAnswerText: TypeAlias = Callable[[Any, bool], Validated]
 """Validates the JSON of an answer (text or a dict); the second argument tells
 whether the response was cut off.
 
@@ -50,7 +50,7 @@ Returns the value, and the coercions that made it valid. Raises ``AnswerError``.
 
 def compile_answer_reading(
     definition: FunctionDefinition, lens: Lens, rules: frozenset[str], *, is_wrapped: bool
-) -> ReadAnswer:
+) -> ReadAnswerText:
     """Compile the function that validates answers.
 
     The function validates an object whose only field is the answer. If ``is_wrapped``, the LLM
@@ -70,7 +70,7 @@ def compile_answer_reading(
     if is_wrapped:
         back = lens.back
     else:
-        back = in_object({FIELD: lens.back})
+        back = in_object({ANSWER_FIELD: lens.back})
     traits = traits_of(definition)
     validate = compile_model_validation(traits, ValidationSettings(name, rules, back, lens.drops))
 
@@ -87,13 +87,13 @@ def compile_answer_reading(
         if read_model is not None and (found := read_model(text)) is not None:
             return found, ()
         try:
-            model, coercions = validate(text if is_wrapped else f'{{"{FIELD}":{text}}}')
+            model, coercions = validate(text if is_wrapped else f'{{"{ANSWER_FIELD}":{text}}}')
         except BaseException as error:
             call_error = validation_error(error, tool=name)
             model, coercions = _retry_wrapped(
                 validate, text, call_error, is_cut=is_cut, is_wrapped=is_wrapped
             )
-        return model.__dict__[FIELD], _unwrap_paths(
+        return model.__dict__[ANSWER_FIELD], _unwrap_paths(
             coercions
         ) if coercions and not is_wrapped else coercions
 
@@ -123,7 +123,7 @@ def _compile_model_reading(traits: ModelTraits) -> Callable[[Any], Any] | None:
         around = core["schema"]
     else:
         around = core
-    node = around["schema"]["fields"][FIELD]["schema"]
+    node = around["schema"]["fields"][ANSWER_FIELD]["schema"]
     if node["type"] != "model":
         return None
     alone = with_definitions(node, definitions_of(core))
@@ -161,9 +161,9 @@ def _retry_wrapped(
     error = _answer_error(text, found, is_cut=is_cut, is_wrapped=is_wrapped)
     if is_wrapped and error.code == "invalid_answer":
         value = from_json(text)
-        if not (isinstance(value, dict) and FIELD in value):
+        if not (isinstance(value, dict) and ANSWER_FIELD in value):
             try:
-                return validate(f'{{"{FIELD}":{text}}}')
+                return validate(f'{{"{ANSWER_FIELD}":{text}}}')
             except BaseException as second_error:
                 validation_error(second_error, tool=error.output)
     raise error from (found.__cause__ or found)
@@ -228,11 +228,11 @@ def _describe_surroundings(text: str) -> str:
     return ""
 
 
-_PREFIX = f"{FIELD}."
+_PREFIX = f"{ANSWER_FIELD}."
 
 
 def _unwrap_path(path: str) -> str:
-    if path == FIELD:
+    if path == ANSWER_FIELD:
         return ""
     return path.removeprefix(_PREFIX)
 
@@ -251,7 +251,7 @@ def answer_of(
     raw: Any,
     output: str,
     tool: str | None,
-    read: ReadAnswer,
+    read: ReadAnswerText,
     secrets: Secrets,
     results: Results | None = None,
 ) -> Answer[Any]:

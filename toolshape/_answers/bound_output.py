@@ -6,8 +6,8 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from toolshape._answers.answer import (
-    FIELD,
-    ReadAnswer,
+    ANSWER_FIELD,
+    ReadAnswerText,
     answer_of,
     compile_answer_reading,
     raw_answer,
@@ -45,7 +45,7 @@ class BoundOutput(Generic[T]):
         record: OutputRecord,
         provider: Provider,
         wire: WireOutput,
-        read: ReadAnswer,
+        read: ReadAnswerText,
         strict: Strictness,
     ) -> None:
         self.name = record.name
@@ -256,7 +256,7 @@ class AnswerCollector(Generic[T]):
             wire_answer, lens.back, lens.losses, tuple(record.definition.schema.get("$defs", ()))
         )
         if record.is_wrapped:
-            return partial_answer.get(FIELD)
+            return partial_answer.get(ANSWER_FIELD)
         return partial_answer or None
 
     def over(self, stream: Iterable[Any]) -> Iterator[Any]:

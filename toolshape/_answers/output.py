@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from toolshape._answers.answer import FIELD
+from toolshape._answers.answer import ANSWER_FIELD
 from toolshape._answers.bound_output import BoundOutput, bind_output
 from toolshape._answers.record import OutputRecord, record_output
 from toolshape._function.annotations import calling_frame
@@ -112,7 +112,7 @@ class Output(Generic[T]):
         """The canonical JSON Schema (2020-12) of the type, as a copy."""
         schema = self._record.spec.schema
         if self._record.is_wrapped:
-            schema = prune({"$defs": schema.get("$defs", {}), **schema["properties"][FIELD]})
+            schema = prune({"$defs": schema.get("$defs", {}), **schema["properties"][ANSWER_FIELD]})
         return copy_json(schema)  # type: ignore[no-any-return]
 
     def bind(self, provider: "AnyProvider", strict: Strictness | None = None) -> "BoundOutput[T]":

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 
-from toolshape._answers.answer import FIELD
+from toolshape._answers.answer import ANSWER_FIELD
 from toolshape._answers.export import OutputSpec
 from toolshape._function import docstrings
 from toolshape._function.arguments import ParameterForm, write_arguments, write_exact_arguments
@@ -95,7 +95,7 @@ class OutputRecord:
         leaves out what was not given.
         """
         form = ParameterForm(reveals=True, is_sparse=is_sparse)
-        return write_arguments(self._as_model(value), frozenset(), form)[FIELD]
+        return write_arguments(self._as_model(value), frozenset(), form)[ANSWER_FIELD]
 
     def exact_digest(self, value: Any) -> str:
         """Return a digest that differs whenever valid answers differ, other than by what
@@ -113,11 +113,11 @@ class OutputRecord:
         Raises:
             ValueError: The type does not accept the answer.
         """
-        text = json.dumps({FIELD: written})
-        return getattr(self.definition.model.model_validate_json(text), FIELD)
+        text = json.dumps({ANSWER_FIELD: written})
+        return getattr(self.definition.model.model_validate_json(text), ANSWER_FIELD)
 
     def _as_model(self, value: Any) -> BaseModel:
-        return self.definition.model.model_construct(**{FIELD: value})
+        return self.definition.model.model_construct(**{ANSWER_FIELD: value})
 
 
 def type_key(kind: Any) -> Any:
@@ -213,7 +213,7 @@ def record_output(
         )
     definition = _define_model(kind, output_name, location)
     full_schema = definition.schema
-    root = resolver(full_schema)(full_schema["properties"][FIELD])
+    root = resolver(full_schema)(full_schema["properties"][ANSWER_FIELD])
     is_wrapped = not _is_object(root)
     schema = full_schema
     if not is_wrapped:
@@ -279,7 +279,12 @@ def _define_model(kind: Any, name: str, location: str) -> FunctionDefinition:
         DefinitionError: The type has no JSON Schema, or a name in it is not defined.
     """
     answer = Parameter(
-        FIELD, inspect.Parameter.KEYWORD_ONLY, kind, annotated=True, default=EMPTY, injected=False
+        ANSWER_FIELD,
+        inspect.Parameter.KEYWORD_ONLY,
+        kind,
+        annotated=True,
+        default=EMPTY,
+        injected=False,
     )
     signature = Signature(
         name=name,
@@ -288,7 +293,7 @@ def _define_model(kind: Any, name: str, location: str) -> FunctionDefinition:
         kind="function",
         doc=docstrings.Doc(),
         parameters=(answer,),
-        names=frozenset({FIELD}),
+        names=frozenset({ANSWER_FIELD}),
         returns=lambda: None,
         problems=(),
     )
@@ -314,7 +319,7 @@ def _define_model(kind: Any, name: str, location: str) -> FunctionDefinition:
             path="", rule="no_schema", message="Self has no meaning here: write the class"
         )
         raise DefinitionError(tool=name, location=location, problems=[problem], kind="an output")
-    if FIELD not in definition.schema["properties"]:
+    if ANSWER_FIELD not in definition.schema["properties"]:
         problem = Problem(
             path="", rule="option", message="an answer has no field name: leave out alias="
         )

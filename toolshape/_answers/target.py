@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from toolshape._answers.answer import ReadAnswer, answer_of, compile_answer_reading
+from toolshape._answers.answer import ReadAnswerText, answer_of, compile_answer_reading
 from toolshape._answers.export import output_to_wire
 from toolshape._answers.record import OutputRecord
 from toolshape._families.wire.provider import Provider
@@ -61,7 +61,7 @@ class AnswerTarget:
     lens: Lens
     is_strict: bool
     notes: tuple[Loss | Finding, ...]
-    read: ReadAnswer
+    read: ReadAnswerText
     as_tool: "AnswerTarget | None" = None
 
     @property

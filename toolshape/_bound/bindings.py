@@ -85,7 +85,7 @@ class Bindings:
                 output=None if output is None else _output(output),
             )
             for tool in contents.tools.values():
-                record_of(tool).is_told_of  # noqa: B018 - the first access logs the findings
+                record_of(tool).log_findings()
             store = self._store
             with store.lock:
                 bound = Bound(bound_tools)

@@ -15,7 +15,7 @@ from toolshape._records.calls import DefaultEffect, JsonObject, JsonSchema, Stri
 from toolshape._records.errors import ExportError, Problem
 from toolshape._tools.handler import Handlers
 from toolshape._tools.hook_kinds import Hook
-from toolshape._tools.shape import Rules, Shape, compile_shapes
+from toolshape._tools.shape import CoercionRules, Shape, compile_shapes
 from toolshape._tools.tool import Tool
 from toolshape._validation.settings import Validate
 
@@ -46,7 +46,7 @@ class BoundTools:
     tools: tuple[Tool[..., Any], ...]
     provider: Provider
     strict: Strictness
-    rules: Rules
+    rules: CoercionRules
     annotates: bool
     hooks: Sequence[Hook]
     observers: Sequence[Any] | None
@@ -105,7 +105,7 @@ def bind_tools(
     tools: Iterable[Tool[..., Any]],
     provider: Provider,
     strict: Strictness,
-    rules: Rules,
+    rules: CoercionRules,
     annotates: bool = False,
     hooks: Sequence[Hook] = (),
     observers: Sequence[Any] | None = None,

@@ -17,7 +17,7 @@ from toolshape._records.errors import UsageError
 
 if TYPE_CHECKING:
     from toolshape._cli.rulebook.probes import Probe, Unprobed
-    from toolshape._cli.rulebook.verify import Finding
+    from toolshape._cli.rulebook.verify import ProbeFinding
 
 
 @click.command("verify")
@@ -139,7 +139,7 @@ class _Asked(NamedTuple):
     timeout: float
 
 
-def _test_rules(asked: _Asked, *, dry_run: bool) -> "list[Finding]":
+def _test_rules(asked: _Asked, *, dry_run: bool) -> "list[ProbeFinding]":
     """Test the rules that the findings file has not decided yet, and return the new findings."""
     from toolshape._cli.rulebook import verify  # noqa: PLC0415 - few commands need this
     from toolshape._cli.rulebook.probes import rule_book  # noqa: PLC0415 - few commands need this

@@ -23,8 +23,8 @@ from toolshape._conversation.open_turn import (
     StoredTurn,
     answered_message,
     assistant_messages,
-    is_open,
-    problems_of,
+    is_turn_open,
+    problems_of_waiting,
     refusal_message,
     stored_waiting_calls,
     turn_from_json,
@@ -407,7 +407,7 @@ class Conversation:
         if turn is None:
             return
         with self._lock:
-            if self._open is not turn or self._runs or is_open(turn):
+            if self._open is not turn or self._runs or is_turn_open(turn):
                 return
             if not turn.is_repeated:
                 self._append_results(turn.results)
@@ -903,7 +903,7 @@ class Conversation:
         # output is remembered at once: a stored history may end with the call of an answer, which
         # nothing else can name.
         if waiting := self._waiting_calls():
-            problems = problems_of(waiting, f"messages[{len(self._messages) - 1}]")
+            problems = problems_of_waiting(waiting, f"messages[{len(self._messages) - 1}]")
             raise HistoryError(provider=get(provider).name, problems=problems)
         self._wanted = output
         if text_calls is not None:

@@ -45,7 +45,7 @@ class StoredTurn:
     messages: int
 
 
-def is_open(turn: OpenTurn) -> bool:
+def is_turn_open(turn: OpenTurn) -> bool:
     """Whether a call of the turn is running, may run, waits for approval, or had begun elsewhere."""
     controls = turn.results._controls
     if controls is None:
@@ -90,7 +90,7 @@ def refusal_message(waiting: Sequence[str]) -> str:
     )
 
 
-def problems_of(waiting: Sequence[str], path: str) -> list[Problem]:
+def problems_of_waiting(waiting: Sequence[str], path: str) -> list[Problem]:
     """Return one ``Problem`` for each unanswered call."""
     return [
         Problem(

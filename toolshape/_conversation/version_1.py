@@ -12,7 +12,7 @@ from toolshape._conversation.open_turn import StoredTurn, turn_to_json
 from toolshape._families import get
 from toolshape._families.receive import read_response
 from toolshape._history.outbound import histories_of
-from toolshape._plan.plan_state import HIDDEN, CallState, PlanState, StoredState, unsigned
+from toolshape._plan.plan_state import HIDDEN, PlanState, StoredCallState, StoredState, unsigned
 from toolshape._plan.planning import plan_calls
 from toolshape._plan.snapshot import snapshot
 from toolshape._plan.stored import outcome_of_part
@@ -85,8 +85,8 @@ def _planned(said: Sequence[Message], stored: JsonObject, tools: Registry) -> Pl
     return unsigned(snapshot(results), secrets=True)
 
 
-def _hidden_call(part: ToolCallPart) -> CallState:
-    return CallState(
+def _hidden_call(part: ToolCallPart) -> StoredCallState:
+    return StoredCallState(
         id=part.id,
         tool=part.name,
         wire_name=part.wire_name,
@@ -100,7 +100,7 @@ def _hidden_call(part: ToolCallPart) -> CallState:
     )
 
 
-def _with_state(call: CallState, about: JsonObject, answered: Any) -> CallState:
+def _with_state(call: StoredCallState, about: JsonObject, answered: Any) -> StoredCallState:
     state = _STATES[about["state"]]
     if state != "answered":
         if call.result is not None:  # the tool is not here, or refuses the call now

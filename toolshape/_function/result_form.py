@@ -64,7 +64,7 @@ class ResultForm(NamedTuple):
         return self.write is _write_untyped
 
 
-def describe(signature: Signature) -> ResultForm:
+def describe_result(signature: Signature) -> ResultForm:
     """Return the result form for a function's return annotation.
 
     If the annotation cannot be resolved or has no schema, each value is written according to its

@@ -21,7 +21,7 @@ from toolshape._records.parts import (
     Text,
     by_media_type,
     is_taken,
-    kind_of,
+    media_kind_of,
     named,
 )
 from toolshape.messages import (
@@ -217,7 +217,7 @@ def _carry_result_piece(part: Part, to: Carrier, log: Log, path: str) -> Part:
     if isinstance(part, Text):
         return part
     part = _match_media_type(part, path, log)
-    if kind_of(part) in to.carries and is_taken(part, to.histories.media_types):
+    if media_kind_of(part) in to.carries and is_taken(part, to.histories.media_types):
         return part
     log.repaired(
         "media_as_text", path, f"a result cannot hold {part.media_type}", "it is named, not sent"
@@ -236,9 +236,9 @@ def _carry_media(
     """
     media = _match_media_type(part.media, path, log)
     if media.url:
-        kind = f"{kind_of(media)}_url"
+        kind = f"{media_kind_of(media)}_url"
     else:
-        kind = kind_of(media)
+        kind = media_kind_of(media)
     is_carried = kind in to.histories.input_kinds and is_taken(media, to.histories.media_types)
     if message.role == "user" and is_carried:
         return replace(part, media=media, raw=None)

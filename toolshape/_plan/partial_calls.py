@@ -73,7 +73,7 @@ def read_beginning(
     if back is None or not parsed:
         return parsed
     beginning_of_object = parsed
-    if not (isinstance(written, str) and _is_whole(written)):
+    if not (isinstance(written, str) and _is_complete_json(written)):
         *whole_names, last_name = parsed
         beginning_of_object = {name: parsed[name] for name in whole_names}
         if not _is_changed_inside(last_name, back, differences, definitions):
@@ -102,7 +102,7 @@ def _parse_incomplete(arguments: Any) -> JsonObject:
     return {}
 
 
-def _is_whole(text: str) -> bool:
+def _is_complete_json(text: str) -> bool:
     if not text.rstrip().endswith("}"):
         return False
     try:

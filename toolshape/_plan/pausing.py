@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from toolshape._plan import state
 from toolshape._plan.ledger_store import LedgerStore, check_ledger
-from toolshape._plan.plan_state import CallState, PlanState, from_json, to_json
+from toolshape._plan.plan_state import PlanState, StoredCallState, from_json, to_json
 from toolshape._plan.results import Results
 from toolshape._plan.snapshot import snapshot
 from toolshape._plan.state import State
@@ -112,7 +112,7 @@ def _pack_plan(
     return {"calls": shown}, json.dumps(to_json(record), default=str), record.is_secret
 
 
-def _shown_call(call: CallState) -> JsonObject:
+def _shown_call(call: StoredCallState) -> JsonObject:
     """Return what the holder of a token reads of a call: whether it waits, and its arguments without secrets."""
     about: JsonObject = {"id": call.id, "tool": call.tool, "state": call.state}
     if call.state == "answered":

@@ -27,7 +27,7 @@ Lost: TypeAlias = Literal["tools_changed", "arguments_changed"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CallState:
+class StoredCallState:
     """One call of a turn. Its position in the turn is its key: it joins the result to the call.
 
     Args:
@@ -119,7 +119,7 @@ class PlanState:
 
     provider: str
     strict: Strictness
-    calls: tuple[CallState, ...]
+    calls: tuple[StoredCallState, ...]
     finish: Finish | None = None
     finish_raw: str | None = None
     scope: str | None = None
@@ -180,7 +180,7 @@ def _without_words(warning: ResponseWarning) -> ResponseWarning:
     return warning
 
 
-def _without_secrets(call: CallState) -> CallState:
+def _without_secrets(call: StoredCallState) -> StoredCallState:
     why = "" if call.state == "answered" else HIDDEN
     return replace(call, raw=None, written={}, given=None, exact="", unstorable=why)
 
@@ -202,7 +202,7 @@ def from_json(given: Any) -> PlanState:
         version = body.pop("version")
         if version != VERSION:
             raise ValueError(f"the turn has version {version}, not version {VERSION}")
-        calls = tuple(CallState(**call) for call in body.pop("calls"))
+        calls = tuple(StoredCallState(**call) for call in body.pop("calls"))
         answer = body.pop("answer")
         if answer is not None:
             coercions = tuple(map(tuple, answer.pop("coercions")))
@@ -232,7 +232,7 @@ class StoredTarget:
     is there.
     """
 
-    call: CallState
+    call: StoredCallState
     why: str = ""
     code: Lost = "tools_changed"
     handler: "Handler | None" = None

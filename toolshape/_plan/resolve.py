@@ -138,14 +138,14 @@ def refuse_cut(is_cut: bool, arguments: Any, name: str) -> None:
     Raises:
         CallError: The arguments are cut off.
     """
-    if is_cut and not _is_whole(arguments):
+    if is_cut and not _are_complete(arguments):
         problem = Problem(
             path="", rule="json_truncated", message="the response ended in the middle of them"
         )
         raise CallError("truncated_arguments", tool=name, problems=[problem])
 
 
-def _is_whole(arguments: Any) -> bool:
+def _are_complete(arguments: Any) -> bool:
     """Whether the arguments of a cut-off response are complete.
 
     Only text can be checked: an object may lack fields.

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, cast
 from toolshape._families.wire.provider import Provider
 from toolshape._plan import state
 from toolshape._plan.plan_state import (
-    CallState,
     Lost,
     PlanState,
     StoredAnswerTarget,
+    StoredCallState,
     StoredTarget,
 )
 from toolshape._plan.results import Entry, Results, StoredAnswer, restore_kept
@@ -96,7 +96,7 @@ def _restore_answer(results: Results, stored: PlanState, find_output: FindOutput
     return target
 
 
-def _tool_of(call: CallState, handlers: Handlers) -> Handler | None:
+def _tool_of(call: StoredCallState, handlers: Handlers) -> Handler | None:
     if call.tool is None:
         handler = None
     else:
@@ -106,7 +106,7 @@ def _tool_of(call: CallState, handlers: Handlers) -> Handler | None:
     return None
 
 
-def _call(stored: CallState, provider: str, target: Any, arguments: Any) -> Call:
+def _call(stored: StoredCallState, provider: str, target: Any, arguments: Any) -> Call:
     if target is None and stored.tool is not None:  # the tool is not here any more
         target = StoredTarget(call=stored)
     elif isinstance(target, Handler) and stored.is_canonical:
@@ -125,7 +125,7 @@ class _Restored(NamedTuple):
 
 
 def _restore_call(
-    position: int, call: CallState, stored: PlanState, handler: Handler | None
+    position: int, call: StoredCallState, stored: PlanState, handler: Handler | None
 ) -> _Restored:
     lost, made = _validated(call, handler)
     if made is None or handler is None:
@@ -160,7 +160,7 @@ class _Made(NamedTuple):
 
 
 def _validated(
-    call: CallState, handler: Handler | None
+    call: StoredCallState, handler: Handler | None
 ) -> tuple[tuple[Lost, str] | None, _Made | None]:
     """Validate the arguments of a call again: they must be what was shown.
 
@@ -196,7 +196,7 @@ def _why_refused(error: Exception, handler: Handler) -> str:
     return f"its tool refuses these arguments now{places}: {ways_out}"
 
 
-def _state_now(call: CallState, handler: Handler, validated: Any) -> State:
+def _state_now(call: StoredCallState, handler: Handler, validated: Any) -> State:
     record = handler.record
     if (
         call.state == "ready"

@@ -19,7 +19,13 @@ from typing import Any, NamedTuple
 
 from toolshape._families.wire.bodies import to_plain_json
 from toolshape._plan import state
-from toolshape._plan.plan_state import AnswerState, CallState, PlanState, StoredState, StoredTarget
+from toolshape._plan.plan_state import (
+    AnswerState,
+    PlanState,
+    StoredCallState,
+    StoredState,
+    StoredTarget,
+)
 from toolshape._plan.results import (
     Entry,
     Results,
@@ -101,7 +107,7 @@ def _call_state(
     now: Moment,
     position: int,
     decided: Mapping[int, State] | None,
-) -> CallState:
+) -> StoredCallState:
     call, result, original = now.calls[position], now.answers[position], now.written[position]
     found = now.states[position] if decided is None else decided.get(position, now.states[position])
     if decided is None and result is None and original is not call:
@@ -117,7 +123,7 @@ def _call_state(
         written, is_canonical = first.written, first.is_canonical
     else:
         written, is_canonical = original.arguments_raw, _is_canonical(original)
-    base = CallState(
+    base = StoredCallState(
         id=call.id,
         tool=call.name,
         wire_name=call.wire_name,
@@ -136,7 +142,7 @@ def _call_state(
     return replace(base, **arguments._asdict())
 
 
-def _kept(target: StoredTarget, found: State, result: Result | None) -> CallState:
+def _kept(target: StoredTarget, found: State, result: Result | None) -> StoredCallState:
     if result is not None:
         return replace(target.call, state="answered", result=store_result(result, None))
     return replace(target.call, state=_STORED.get(found, "ready"))

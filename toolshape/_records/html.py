@@ -96,7 +96,7 @@ def checkboxes(keys: Mapping[Any, str]) -> str:
     )
 
 
-def table(label: str, head: Iterable[str], rows: Iterable[str], key: str = "") -> str:
+def html_table(label: str, head: Iterable[str], rows: Iterable[str], key: str = "") -> str:
     """Write a table that scrolls separately from the page.
 
     Its head and its first column stay in view.

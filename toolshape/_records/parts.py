@@ -169,7 +169,7 @@ def by_media_type(part: Image | File) -> Image | File:
     return File(part.data, media_type, part.name if isinstance(part, File) else "file", part.url)
 
 
-def kind_of(part: Image | File) -> str:
+def media_kind_of(part: Image | File) -> str:
     """Return the kind of a part by its media type: ``"image"``, ``"audio"``,
     ``"video"``, otherwise ``"file"``.
     """

@@ -326,7 +326,7 @@ def _names_reaching_recursion(definitions: Mapping[str, Any]) -> set[str]:
     return reaching_names
 
 
-FIELD = "arguments"
+ROOT_FIELD = "arguments"
 
 
 def wrap_root(schema: JsonSchema) -> Lens:
@@ -343,7 +343,7 @@ def wrap_root(schema: JsonSchema) -> Lens:
     node, losses = (schema, ()) if change is None else (change.node, change.losses)
     if not any(keyword in node for keyword in (*UNIONS, "enum", "const")):
         return Lens(schema=node, losses=losses)
-    name = FIELD
+    name = ROOT_FIELD
     while f'"{name}":' in json.dumps(schema):  # no branch may have a field with this name
         name += "_"
     inner = {key: value for key, value in node.items() if key != "$defs"}

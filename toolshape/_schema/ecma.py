@@ -25,14 +25,14 @@ class NotTranslatedError(ValueError):
 Engine: TypeAlias = Literal["rust", "python"]
 
 
-class Part(NamedTuple):
+class PatternPart(NamedTuple):
     """A pattern for Rust's engine, which a text must match, or must not."""
 
     pattern: str
     must_match: bool
 
 
-def to_rust(pattern: str) -> list[Part]:
+def to_rust(pattern: str) -> list[PatternPart]:
     """Return the patterns for Rust's engine that together mean the same.
 
     Rust's engine has no look-around. At the beginning of an anchored pattern it is not needed:
@@ -42,19 +42,19 @@ def to_rust(pattern: str) -> list[Part]:
         NotTranslatedError: The pattern has a look-around elsewhere, or a back-reference.
     """
     try:
-        return [Part(_translate(pattern, "rust"), True)]
+        return [PatternPart(_translate(pattern, "rust"), True)]
     except _LooksAroundError:
         pass
-    ahead: list[Part] = []
+    ahead: list[PatternPart] = []
     position = 1
     while pattern.startswith("^") and pattern.startswith(("(?=", "(?!"), position):
         end = _end_of_group(pattern, position)
         inside = _translate(pattern[position + 3 : end - 1], "rust")
-        ahead.append(Part(rf"\A(?:{inside})", pattern[position + 2] == "="))
+        ahead.append(PatternPart(rf"\A(?:{inside})", pattern[position + 2] == "="))
         position = end
     if not ahead or _has_choice(pattern):
         raise NotTranslatedError("a look-around that is not at the beginning")
-    return [*ahead, Part(rf"\A(?:{_translate(pattern[position:], 'rust')})", True)]
+    return [*ahead, PatternPart(rf"\A(?:{_translate(pattern[position:], 'rust')})", True)]
 
 
 def to_python(pattern: str) -> str:

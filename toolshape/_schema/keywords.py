@@ -23,7 +23,7 @@ Holds: TypeAlias = Literal["schema", "schemas", "by name", "value"]
 """Whether a keyword holds one schema, a list of schemas, schemas by names that the
 author chooses, or another value.
 """
-Role: TypeAlias = Literal[
+KeywordRole: TypeAlias = Literal[
     "applies", "constrains", "asserts", "content", "annotates", "identifies", "defines"
 ]
 """What a keyword does.
@@ -51,7 +51,7 @@ class Keyword(NamedTuple):
 
     name: str
     holds: Holds
-    role: Role
+    role: KeywordRole
     at: At | None = None
     kinds: tuple[str, ...] = ()
     since: Draft = "3"
@@ -161,7 +161,7 @@ KEYWORDS: tuple[Keyword, ...] = (
 
 
 def keywords(
-    *roles: Role,
+    *roles: KeywordRole,
     holds: Holds | None = None,
     at: At | None = None,
     kind: str | None = None,

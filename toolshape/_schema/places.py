@@ -12,7 +12,7 @@ from toolshape._schema.references import resolver
 
 Location: TypeAlias = tuple[int | str, ...]
 """A place in a value: the keys and positions on the way to it."""
-MOST_NODES = 50
+MOST_PLACES = 50
 """The most nodes that are found for one place; nodes beyond may say more."""
 _MOST_LOOKED_AT = 500
 _SEVERAL = 2
@@ -60,7 +60,7 @@ def nodes_at_steps(
         children = [child for node in nodes for child in find_children(node, step)]
         value = _inside(value, step)
         found = [node for child in children for node in _expand(child, resolve, looks_everywhere)]
-        nodes_by_step.append(found[:MOST_NODES])
+        nodes_by_step.append(found[:MOST_PLACES])
     return nodes_by_step
 
 
@@ -104,7 +104,7 @@ def _expand(node: Any, resolve: Any, looks_everywhere: bool) -> list[JsonSchema]
     # the schema.
     open_nodes: list[JsonSchema] = []
     pending, visited_count = [(node, _DEEPEST)], 0
-    while pending and len(open_nodes) < MOST_NODES and visited_count < _MOST_LOOKED_AT:
+    while pending and len(open_nodes) < MOST_PLACES and visited_count < _MOST_LOOKED_AT:
         branch, depth_left = pending.pop()
         visited_count += 1
         if looks_everywhere and not depth_left:  # what lies deeper may say anything

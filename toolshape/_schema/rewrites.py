@@ -62,7 +62,7 @@ def annotations_of(node: JsonSchema) -> JsonSchema:
     return {key: value for key, value in node.items() if key in ANNOTATIONS}
 
 
-def is_open(node: JsonSchema) -> bool:
+def admits_more_fields(node: JsonSchema) -> bool:
     """Whether a node is an object that accepts fields that it does not declare."""
     return node.get("type") == "object" and node.get("additionalProperties", True) is not False
 
@@ -301,7 +301,7 @@ EXTRAS = "additional_properties"
 
 def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
     """Send the fields that are not in ``properties`` as a list of pairs, in one extra field."""
-    if not is_open(node) or not (node.get("properties") or at.is_root):
+    if not admits_more_fields(node) or not (node.get("properties") or at.is_root):
         return None
     values = node.get("additionalProperties")
     if (
@@ -790,7 +790,7 @@ def rename_keys(pattern: str, *, only_root: bool = False) -> Rule:
             for old, new in new_names.items()
             if old != new
         )
-        if is_open(node):
+        if admits_more_fields(node):
             note = "a field may be sent under both of its names; toolshape rejects such a call"
             losses = (*losses, Loss(path=at.path, keyword="properties", kind="widened", note=note))
         return Change(

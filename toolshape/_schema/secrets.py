@@ -9,7 +9,7 @@ from typing import Any
 from toolshape._records.calls import JsonSchema
 from toolshape._schema.keywords import BY_NAME, HOLDS_SCHEMAS, UNIONS, keywords
 from toolshape._schema.places import (
-    MOST_NODES,
+    MOST_PLACES,
     Location,
     expanded,
     is_scalar,
@@ -140,7 +140,7 @@ class Secrets:
             return self.are_there
         nodes_along = self._nodes_along(location)
         if any(
-            len(nodes) >= MOST_NODES for nodes in nodes_along
+            len(nodes) >= MOST_PLACES for nodes in nodes_along
         ):  # nodes beyond the limit may be secret
             return True
         described = nodes_at(self.schema, location)

@@ -255,7 +255,7 @@ def _values_by_name(schema: Any) -> dict[str, set[str]]:
     if not isinstance(schema, dict):
         return {}
     schemas: dict[str, Any] = {"": schema}
-    if _declares_only(schema, "object"):
+    if _has_only_type(schema, "object"):
         required = schema.get("required", ())
     else:
         required = ()
@@ -268,7 +268,7 @@ def _values_by_name(schema: Any) -> dict[str, set[str]]:
     }
 
 
-def _declares_only(schema: Mapping[str, Any], name: str) -> bool:
+def _has_only_type(schema: Mapping[str, Any], name: str) -> bool:
     return "type" in schema and _declared_types(schema) == {name}
 
 

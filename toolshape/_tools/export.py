@@ -310,7 +310,7 @@ def _is_harmful(spec: Spec, loss: Loss) -> bool:
     return is_significant(loss)
 
 
-def schema_problems(rules: SchemaRules, schema: Any, *, is_strict: bool) -> list[Problem]:
+def export_problems(rules: SchemaRules, schema: Any, *, is_strict: bool) -> list[Problem]:
     """Return the problems that would make a provider with these rules refuse the rewritten schema."""
     return broken(schema, (*rules.refuses, *(rules.refuses_strict if is_strict else ())))
 
@@ -412,14 +412,14 @@ def _try_passes(
         return Lens(schema=schema), [
             Problem(path="", rule="too_large", message="the schema is nested too deeply")
         ]
-    return lens, schema_problems(rules, lens.schema, is_strict=is_strict)
+    return lens, export_problems(rules, lens.schema, is_strict=is_strict)
 
 
 def _export_verbatim(
     provider: Provider, spec: Spec, verbatim: Verbatim, strict: Strictness
 ) -> WireTool:
     """Return the author's entry unchanged, if the provider accepts it and no option contradicts it."""
-    problems = schema_problems(provider.schema, verbatim.schema, is_strict=verbatim.is_strict)
+    problems = export_problems(provider.schema, verbatim.schema, is_strict=verbatim.is_strict)
     if strict != "auto" and strict is not verbatim.is_strict and provider.schema.strict is not None:
         if verbatim.is_strict:
             strictness = "strict"

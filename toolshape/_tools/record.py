@@ -203,9 +203,12 @@ class Record:
         assert self.output.schema is not None  # noqa: S101 - the caller has checked
         return output_checker.compile_output_check(self.name, self.output.schema)
 
+    def log_findings(self) -> None:
+        """Log the findings about this tool, such as a missing description, but only the first time."""
+        _ = self._logged_findings
+
     @functools.cached_property
-    def is_told_of(self) -> bool:
-        """Log the findings about this tool once, such as a missing description; always true."""
+    def _logged_findings(self) -> bool:
         if findings := [*self.definition.findings, *self.output.findings]:
             import logging  # noqa: PLC0415 - only findings need it
 

@@ -15,7 +15,7 @@ from toolshape._tools.tool import Tool, record_of
 from toolshape._validation.coercion import choose_rules
 from toolshape._validation.settings import Validate, ValidationSettings
 
-Rules: TypeAlias = Mapping[str, bool] | bool | None
+CoercionRules: TypeAlias = Mapping[str, bool] | bool | None
 
 
 class Shape(NamedTuple):
@@ -66,7 +66,7 @@ def compile_shapes(
     tools: Iterable[Tool[..., Any]],
     provider: Provider,
     strict: Strictness,
-    rules: Rules,
+    rules: CoercionRules,
     *,
     annotates: bool = False,
     beside: Sequence[Candidate] = (),
@@ -155,7 +155,7 @@ def _relax(provider: Provider, tool: Tool[..., Any]) -> WireTool:
 
 
 def _compile_shape(
-    provider: Provider, tool: Tool[..., Any], wish: _Wish, rules: Rules, annotates: bool
+    provider: Provider, tool: Tool[..., Any], wish: _Wish, rules: CoercionRules, annotates: bool
 ) -> Shape:
     active_rules = choose_rules(rules, tool.coerce)
     compiled = record_of(tool).compiled_for(provider)

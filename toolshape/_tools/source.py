@@ -102,7 +102,7 @@ class FunctionSource:
         """The schema of results, and the function that writes them."""
         if self.origin is not None:
             return self.origin.output
-        return result_forms.describe(self.definition.signature)
+        return result_forms.describe_result(self.definition.signature)
 
     @functools.cached_property
     def as_method(self) -> "FunctionSource":

@@ -14,10 +14,10 @@ from toolshape._schema.values import (
     require_unique_keys,
 )
 
-Repair: TypeAlias = Callable[[str, type[float]], Any]
+TextRepair: TypeAlias = Callable[[str, type[float]], Any]
 
 
-def parse_json(text: str | bytes, repair: Repair | None) -> tuple[Any, bool]:
+def parse_json(text: str | bytes, repair: TextRepair | None) -> tuple[Any, bool]:
     """Parse JSON text, and keep each number as it is written; return the value, and
     whether the text was repaired.
 
@@ -88,7 +88,7 @@ def repeats_key(text: str | bytes) -> bool:
     return first_repeated_key(read_json(text)) is not None
 
 
-def _parse_repaired(text: str, repair: Repair) -> Any:
+def _parse_repaired(text: str, repair: TextRepair) -> Any:
     try:
         return repair(text, WrittenFloat)
     except ValueError as error:

@@ -10,7 +10,7 @@ from toolshape._records.errors import preview
 _MOST_CHOICES = 12
 _MOST_BRANCHES = 6
 _LONGEST_PATTERN = 60
-FORMATS: Mapping[str, str] = {
+FORMAT_PHRASES: Mapping[str, str] = {
     "date": "date (YYYY-MM-DD)",
     "date-time": "date-time (ISO 8601)",
     "time": "time (ISO 8601)",
@@ -104,7 +104,7 @@ def _number(value: float) -> str:
 
 def _describe_text(node: JsonSchema) -> str:
     if "format" in node:
-        return FORMATS.get(node["format"], f"string ({node['format']})")
+        return FORMAT_PHRASES.get(node["format"], f"string ({node['format']})")
     if node.get("pattern") in _NUMBER_TEXTS:
         return _NUMBER_TEXTS[node["pattern"]]
     phrase = "string" + _describe_count(node.get("minLength"), node.get("maxLength"), "character")

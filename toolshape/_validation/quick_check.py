@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from toolshape._records.calls import JsonSchema
 
-Admits: TypeAlias = Callable[[Any], bool]
+AdmitsQuickly: TypeAlias = Callable[[Any], bool]
 """``True``: the schema admits the value. ``False``: the check cannot tell."""
 _SAYS_NOTHING = frozenset(
     {"$comment", "$schema", "default", "deprecated", "description", "examples", "title"}
@@ -29,7 +29,7 @@ _LOOKED_AT = frozenset(
         "type",
     }
 )
-_TYPES: Mapping[str, Admits] = {
+_TYPES: Mapping[str, AdmitsQuickly] = {
     "string": lambda value: type(value) is str,
     "integer": lambda value: type(value) is int,
     "number": lambda value: type(value) is int or (type(value) is float and math.isfinite(value)),
@@ -40,7 +40,7 @@ _TYPES: Mapping[str, Admits] = {
 }
 
 
-def compile_quick_check(schema: JsonSchema) -> Admits | None:
+def compile_quick_check(schema: JsonSchema) -> AdmitsQuickly | None:
     """Compile the check, or return ``None`` if it does not support a keyword of the schema."""
     try:
         return _compile(schema, schema.get("$defs", {}), {})
@@ -52,12 +52,14 @@ class _UnknownError(Exception):
     """The check does not support a part of the schema."""
 
 
-def _compile(node: Any, definitions: Mapping[str, Any], known: dict[str, list[Admits]]) -> Admits:
+def _compile(
+    node: Any, definitions: Mapping[str, Any], known: dict[str, list[AdmitsQuickly]]
+) -> AdmitsQuickly:
     if node is True:
         return _is_json
     if not isinstance(node, dict) or node.keys() - _SAYS_NOTHING - _LOOKED_AT:
         raise _UnknownError
-    checks: list[Admits] = []
+    checks: list[AdmitsQuickly] = []
     if "$ref" in node:
         checks.append(_compile_reference(str(node["$ref"]), definitions, known))
     if "anyOf" in node:
@@ -78,8 +80,8 @@ def _compile(node: Any, definitions: Mapping[str, Any], known: dict[str, list[Ad
 
 
 def _compile_reference(
-    ref: str, definitions: Mapping[str, Any], known: dict[str, list[Admits]]
-) -> Admits:
+    ref: str, definitions: Mapping[str, Any], known: dict[str, list[AdmitsQuickly]]
+) -> AdmitsQuickly:
     """Return the check for a definition, which may be recursive.
 
     The check is stored in a list and looked up when it runs. If the reference is recursive, the
@@ -96,8 +98,8 @@ def _compile_reference(
 
 
 def _compile_type(
-    node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, list[Admits]]
-) -> Admits:
+    node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, list[AdmitsQuickly]]
+) -> AdmitsQuickly:
     if isinstance(node["type"], list):
         kinds = node["type"]
     else:
@@ -111,8 +113,11 @@ def _compile_type(
 
 
 def _compile_kind(
-    kind: str, node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, list[Admits]]
-) -> Admits:
+    kind: str,
+    node: JsonSchema,
+    definitions: Mapping[str, Any],
+    known: dict[str, list[AdmitsQuickly]],
+) -> AdmitsQuickly:
     if kind == "object":
         return _compile_object(node, definitions, known)
     if kind == "array":
@@ -121,15 +126,15 @@ def _compile_kind(
 
 
 def _compile_array(
-    node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, list[Admits]]
-) -> Admits:
+    node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, list[AdmitsQuickly]]
+) -> AdmitsQuickly:
     item = _compile(node.get("items", True), definitions, known)
     return lambda value: type(value) is list and all(map(item, value))
 
 
 def _compile_object(
-    node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, list[Admits]]
-) -> Admits:
+    node: JsonSchema, definitions: Mapping[str, Any], known: dict[str, list[AdmitsQuickly]]
+) -> AdmitsQuickly:
     checks_by_name = {
         name: _compile(schema, definitions, known)
         for name, schema in node.get("properties", {}).items()

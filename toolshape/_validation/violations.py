@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pydantic_core import ErrorDetails, to_jsonable_python
 
-from toolshape._validation.phrases import FORMATS, expected_of, shortened
+from toolshape._validation.phrases import FORMAT_PHRASES, expected_of, shortened
 
 
 class Violation(NamedTuple):
@@ -89,12 +89,12 @@ OF_PYDANTIC: Mapping[str, Reading] = {
     **_kinds("decimal number", "decimal_type", "decimal_parsing"),
     **_kinds("fraction (1/3, 0.5)", "fraction_type", "fraction_parsing"),
     **_kinds("complex number (1+2j)", "complex_type", "complex_str_parsing"),
-    **_kinds(FORMATS["date"], "date_type", "date_parsing", "date_from_datetime_parsing"),
-    **_kinds(FORMATS["date-time"], "datetime_type", "datetime_parsing", "datetime_from_date_parsing"),
-    **_kinds(FORMATS["time"], "time_type", "time_parsing"),
-    **_kinds(FORMATS["duration"], "time_delta_type", "time_delta_parsing"),
-    **_kinds(FORMATS["uuid"], "uuid_type", "uuid_parsing"),
-    **_kinds(FORMATS["uri"], "url_type", "url_parsing", "url_syntax_violation"),
+    **_kinds(FORMAT_PHRASES["date"], "date_type", "date_parsing", "date_from_datetime_parsing"),
+    **_kinds(FORMAT_PHRASES["date-time"], "datetime_type", "datetime_parsing", "datetime_from_date_parsing"),
+    **_kinds(FORMAT_PHRASES["time"], "time_type", "time_parsing"),
+    **_kinds(FORMAT_PHRASES["duration"], "time_delta_type", "time_delta_parsing"),
+    **_kinds(FORMAT_PHRASES["uuid"], "uuid_type", "uuid_parsing"),
+    **_kinds(FORMAT_PHRASES["uri"], "url_type", "url_parsing", "url_syntax_violation"),
     **_kinds("JSON text", "json_type", "json_invalid"),
 }  # fmt: skip
 """The error types of pydantic-core 2.50 that a call can cause, and that

@@ -54,7 +54,7 @@ class BridgeOptions(TypedDict, total=False):
     on_progress: OnProgress | None
 
 
-class Definition(NamedTuple):
+class FrameworkDefinition(NamedTuple):
     """A tool definition to pass to a framework, in one provider's form.
 
     ``may_wait`` is true if calls to the tool may need approval. ``runs_alone`` is true if the tool
@@ -92,7 +92,7 @@ class Bridge:
     """Tools in one provider's form, and the options for running calls."""
 
     bound: Bound
-    definitions: Mapping[str, Definition]
+    definitions: Mapping[str, FrameworkDefinition]
     options: BridgeOptions
 
     def plan(self, call: Delivered) -> Plan:
@@ -238,7 +238,7 @@ def check_arguments(tools: Any, options: BridgeOptions) -> None:
         check_ledger(ledger, None)
 
 
-def _may_run_twice(definition: Definition) -> bool:
+def _may_run_twice(definition: FrameworkDefinition) -> bool:
     return not definition.runs_alone and not definition.tool.effects.isdisjoint(
         ("read", "idempotent")
     )
@@ -246,13 +246,13 @@ def _may_run_twice(definition: Definition) -> bool:
 
 def _definitions(
     bound: Bound, packages: Collection[str], fills: Callable[[Any], bool]
-) -> dict[str, Definition]:
+) -> dict[str, FrameworkDefinition]:
     bound_tools = bound_tools_of(bound)
     definitions = {}
     for wire_name, shape in bound_tools.shapes.items():
         handler = bound_tools.handlers.find(wire_name)
         assert handler is not None  # noqa: S101 - each shape has a handler
-        definitions[wire_name] = Definition(
+        definitions[wire_name] = FrameworkDefinition(
             tool=shape.tool,
             wire_name=wire_name,
             description=shape.description,

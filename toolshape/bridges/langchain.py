@@ -41,8 +41,8 @@ from toolshape._tools.tool import Tool
 from toolshape.bridges._delivery import (
     Bridge,
     BridgeOptions,
-    Definition,
     Delivered,
+    FrameworkDefinition,
     approval_request,
     bridge,
     check_edit,
@@ -122,7 +122,7 @@ class _Bridged(StructuredTool):
         return (), {"arguments": arguments, "tool_call_id": tool_call_id, _RUNTIME: runtime}
 
 
-def _tool(bridged: Bridge, definition: Definition) -> BaseTool:
+def _tool(bridged: Bridge, definition: FrameworkDefinition) -> BaseTool:
     def run(
         arguments: Any,
         tool_call_id: str | None,
@@ -153,7 +153,7 @@ def _tool(bridged: Bridge, definition: Definition) -> BaseTool:
 
 async def _run_call(
     bridged: Bridge,
-    definition: Definition,
+    definition: FrameworkDefinition,
     arguments: Any,
     runtime: ToolRuntime[Any, Any],
     how: Steps,

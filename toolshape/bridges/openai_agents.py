@@ -32,8 +32,8 @@ from toolshape._tools.tool import Tool
 from toolshape.bridges._delivery import (
     Bridge,
     BridgeOptions,
-    Definition,
     Delivered,
+    FrameworkDefinition,
     bridge,
     must_request_approval,
     run_call,
@@ -87,7 +87,7 @@ def to_openai_agents(
     return [_tool(bridged, definition) for definition in bridged.definitions.values()]
 
 
-def _tool(bridged: Bridge, definition: Definition) -> FunctionTool:
+def _tool(bridged: Bridge, definition: FrameworkDefinition) -> FunctionTool:
     def make_delivered(context: Any, call_id: str, arguments: Any) -> Delivered:
         return Delivered(call_id, definition.wire_name, arguments, context, lambda _: context)
 

@@ -45,8 +45,8 @@ from toolshape._tools.tool import Tool
 from toolshape.bridges._delivery import (
     Bridge,
     BridgeOptions,
-    Definition,
     Delivered,
+    FrameworkDefinition,
     apply_decision,
     approval_request,
     bridge,
@@ -158,8 +158,8 @@ def _provider_of(model: Any) -> str:
 
 
 def _tool(name: str, bridge_for: Any) -> PydanticTool[Any]:
-    def definition_for(context: RunContext[Any] | None) -> Definition:
-        definitions: Mapping[str, Definition] = bridge_for(context).definitions
+    def definition_for(context: RunContext[Any] | None) -> FrameworkDefinition:
+        definitions: Mapping[str, FrameworkDefinition] = bridge_for(context).definitions
         return next(
             definition for definition in definitions.values() if definition.tool.name == name
         )

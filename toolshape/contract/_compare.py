@@ -27,7 +27,7 @@ from toolshape._schema.lens import Lens
 from toolshape._schema.values import values_inside
 from toolshape._validation.coercion import choose_rules
 from toolshape.contract._beyond import changed_places, judge_place
-from toolshape.contract._differences import Step, differences, with_added_names
+from toolshape.contract._differences import Step, schema_differences, with_added_names
 from toolshape.contract._inclusion import Proof, is_same_json, mark_decimals
 from toolshape.contract._lock import Contract, Locked, make_contract
 from toolshape.contract._validators import Formats, compile_admission, compile_refused_paths
@@ -49,7 +49,7 @@ def find_renamed_tools(gone: Iterable[Locked], come: Iterable[Locked]) -> dict[s
         similar_tools = [
             tool
             for tool in unmatched
-            if not differences(before.parameters, tool.parameters)
+            if not schema_differences(before.parameters, tool.parameters)
             or _has_same_description(before, tool)
         ]
         similar_tools = [
@@ -100,7 +100,7 @@ def join_renamings(steps: list[Step]) -> list[Step | Renaming]:
                 candidate
                 for candidate in added
                 if _parent_path(candidate.path) == _parent_path(step.path)
-                and not differences(step.before, candidate.after)
+                and not schema_differences(step.before, candidate.after)
             ]
         else:
             same_schema = []
@@ -412,7 +412,7 @@ def _tool_changes(
         count += 1
         yield _coercion_change(before, after, providers)
     if json.dumps(before.parameters) != json.dumps(after.parameters):
-        steps = differences(before.parameters, after.parameters)
+        steps = schema_differences(before.parameters, after.parameters)
         before_with_names = before._replace(parameters=with_added_names(before.parameters, steps))
         changes = [
             _change(step, before_with_names, after, providers, refuses)

@@ -26,7 +26,7 @@ _APPLIED = frozenset(
 )
 """Keywords that may constrain a property that ``properties`` does not list."""
 _MOST_VISITED, _MOST_CHANGED = 2_000, 200
-Place: TypeAlias = tuple[str | int, ...]
+SchemaPlace: TypeAlias = tuple[str | int, ...]
 
 
 class Step(NamedTuple):
@@ -46,11 +46,11 @@ class Step(NamedTuple):
     alone: JsonSchema | None
     is_new: bool = False
     is_gone: bool = False
-    place: Place = ()
+    place: SchemaPlace = ()
     unnamed: str | None = None
 
 
-def differences(old: JsonSchema, new: JsonSchema) -> list[Step]:
+def schema_differences(old: JsonSchema, new: JsonSchema) -> list[Step]:
     """Return the differences between two schemas for arguments.
 
     Args:
@@ -68,7 +68,7 @@ class _Walk:
         self._seen: set[tuple[str, str]] = set()
         self._visited = self._changed = 0
 
-    def of(self, old: Any, new: Any, place: Place, path: str) -> Iterator[Step]:
+    def of(self, old: Any, new: Any, place: SchemaPlace, path: str) -> Iterator[Step]:
         """Yield the differences at a place and below it."""
         if not (_reference(old) and _reference(new)):
             yield from self._compare(old, new, place, path)
@@ -91,7 +91,7 @@ class _Walk:
         self._open.remove(pair)
         yield from steps
 
-    def _compare(self, old: Any, new: Any, place: Place, path: str) -> Iterator[Step]:
+    def _compare(self, old: Any, new: Any, place: SchemaPlace, path: str) -> Iterator[Step]:
         before, after = _resolve(old, self._old), _resolve(new, self._new)
         if not (isinstance(before, dict) and isinstance(after, dict)):
             if not is_same_json(before, after):
@@ -116,7 +116,7 @@ class _Walk:
             yield self._keyword_difference(before, after, place, path)
 
     def _subschema_differences(
-        self, before: JsonSchema, after: JsonSchema, place: Place, path: str
+        self, before: JsonSchema, after: JsonSchema, place: SchemaPlace, path: str
     ) -> Iterator[Step]:
         """Yield the differences in the subschemas that both nodes have at the same place."""
         for key in _ONE_BELOW & before.keys() & after.keys():
@@ -144,12 +144,14 @@ class _Walk:
                     before[key][index], after[key][new_index], (*place, key, index), f"{path}{mark}"
                 )
 
-    def _inner_differences(self, old: Any, new: Any, place: Place, path: str) -> Iterator[Step]:
+    def _inner_differences(
+        self, old: Any, new: Any, place: SchemaPlace, path: str
+    ) -> Iterator[Step]:
         if not is_same_json(old, new) or _has_reference(old):
             yield from self.of(old, new, place, path)
 
     def _keyword_difference(
-        self, before: JsonSchema, after: JsonSchema, place: Place, path: str
+        self, before: JsonSchema, after: JsonSchema, place: SchemaPlace, path: str
     ) -> Step:
         """Combine the differences in the node's own keywords into one difference."""
         # One step has one witness, so the keywords of a node that changed together are one step: a
@@ -186,7 +188,7 @@ class _Walk:
         return self._make_step(path, keyword, values[0], values[1], place, alone, is_old=True)
 
     def _object_differences(
-        self, before: JsonSchema, after: JsonSchema, place: Place, path: str
+        self, before: JsonSchema, after: JsonSchema, place: SchemaPlace, path: str
     ) -> Iterator[Step]:
         old, new = before.get("properties", {}), after.get("properties", {})
         required_before, required_after = (
@@ -256,7 +258,7 @@ class _Walk:
         yield from self._other_properties(before, after, place, path)
 
     def _other_properties(
-        self, before: JsonSchema, after: JsonSchema, place: Place, path: str
+        self, before: JsonSchema, after: JsonSchema, place: SchemaPlace, path: str
     ) -> Iterator[Step]:
         old, new = before.get("additionalProperties", True), after.get("additionalProperties", True)
         if not (isinstance(old, dict) and isinstance(new, dict)) and not is_same_json(old, new):
@@ -280,7 +282,7 @@ class _Walk:
         keyword: str,
         before: Any,
         after: Any,
-        place: Place,
+        place: SchemaPlace,
         node: Any,
         *,
         is_old: bool = False,
@@ -288,7 +290,7 @@ class _Walk:
         alone = self._with_node(place, node if is_old else self._rename_references(node))
         return Step(path, keyword, before, after, alone, place=place)
 
-    def _with_node(self, place: Place, node: Any) -> JsonSchema:
+    def _with_node(self, place: SchemaPlace, node: Any) -> JsonSchema:
         """Return the old schema with a new node at a place, and with the
         definitions from both schemas.
 
@@ -298,7 +300,7 @@ class _Walk:
         """
         wrapper: JsonObject = {"root": copy.deepcopy(self._old)}
         holder: Any = wrapper
-        steps: Place = ("root", *place)
+        steps: SchemaPlace = ("root", *place)
         for step in steps[:-1]:
             holder[step] = copy.deepcopy(_resolve(holder[step], self._old))
             holder = holder[step]
@@ -323,7 +325,7 @@ class _Walk:
         }
 
 
-def _is_open(node: JsonSchema, place: Place) -> bool:
+def _is_open(node: JsonSchema, place: SchemaPlace) -> bool:
     """Return whether an object admits any name, and constrains only the names in ``properties``.
 
     An object without properties holds data, so it does not count as open. The arguments object is

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import SchemaError as CoreSchemaError
 
-from toolshape._answers.answer import FIELD
+from toolshape._answers.answer import ANSWER_FIELD
 from toolshape._answers.output import Output, record_of_output
 from toolshape._answers.record import NOT_OF_OUTPUTS
 from toolshape._bound.bound import bound_tools_of
@@ -118,7 +118,8 @@ def _lock_output(output: Output[Any], providers: Iterable[str]) -> Locked:
     checks = checks_of(core_schema)
     if not record.is_wrapped:  # the model has one field, and the answer is its value
         checks = {
-            path.removeprefix(FIELD).removeprefix("."): facts for path, facts in checks.items()
+            path.removeprefix(ANSWER_FIELD).removeprefix("."): facts
+            for path, facts in checks.items()
         }
     return Locked(
         output.name, None, output.description, schema, None, (), (), rules, fingerprints, checks

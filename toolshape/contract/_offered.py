@@ -37,6 +37,6 @@ def changes_since(lock: Contract, tool: Tool[..., Any]) -> Diff:
     return diff(Registry([tool]), alone)
 
 
-def is_harmless(changes: Diff) -> bool:
+def is_harmless_change(changes: Diff) -> bool:
     """Whether a model reads the same words, and every call is understood as before."""
     return len(changes.of("compatible")) == len(changes.changes)

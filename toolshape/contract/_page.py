@@ -16,7 +16,7 @@ from toolshape._bound.compatibility import RefusedTool, check, check_answer
 from toolshape._bound.registry import Registry
 from toolshape._families import get
 from toolshape._records.errors import ExportError
-from toolshape._records.html import checkboxes, code, escaped, name, page, table, text
+from toolshape._records.html import checkboxes, code, escaped, html_table, name, page, text
 from toolshape._records.report import Entry
 from toolshape._tools.tool import Tool, record_of
 from toolshape.contract._compare import Diff
@@ -232,7 +232,7 @@ def _render_changes(changes: Diff | None) -> Iterator[str]:
         rows.append(f"{row}<td>{text(change.kind.replace('_', ' '))}{values}<td>{witness_markup}")
     if rows:
         head = ("level", "tool", "place", "change", "before", "after", "example call")
-        yield table("Changes", [f"<th>{label}" for label in head], rows, key="changes")
+        yield html_table("Changes", [f"<th>{label}" for label in head], rows, key="changes")
 
 
 def _overview(tools: Registry, at: Mapping[str, _At], keys: Mapping[str, str]) -> Iterator[str]:
@@ -262,7 +262,7 @@ def _overview(tools: Registry, at: Mapping[str, _At], keys: Mapping[str, str]) -
     )
     yield f'<dl class="legend">{"".join(legend)}</dl>'
     columns = [f'<th class="{keys[provider]}">{name(provider)}' for provider in at]
-    yield table(
+    yield html_table(
         "Tools by provider",
         ["<th>tool", "<th>effects", "<th>approval", *columns],
         rows,
@@ -417,7 +417,7 @@ def _usual_outlines(tools: Registry, groups: Iterable[list[_Group]]) -> dict[str
 def _outlines(usual: Mapping[str, str]) -> str:
     """Render the usual form of each provider's entries."""
     rows = [f"<tr><td>{name(provider)}<td>{code(outline)}" for provider, outline in usual.items()]
-    outline_table = table("Entries", ["<th>provider", "<th>entry for a tool"], rows)
+    outline_table = html_table("Entries", ["<th>provider", "<th>entry for a tool"], rows)
     if rows:
         return (
             "<details><summary>The form of an entry, by "
@@ -523,5 +523,5 @@ def _losses(report: list[Entry]) -> str:
     ]
     head = [f"<th>{label}" for label in ("place", "keyword", "kind", "severity", "note")]
     if rows:
-        return table("Differences", head, rows)
+        return html_table("Differences", head, rows)
     return ""

@@ -5,7 +5,7 @@ with the model's actual answer.
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from toolshape._answers.answer import FIELD
+from toolshape._answers.answer import ANSWER_FIELD
 from toolshape._answers.output import Output, record_of_output
 from toolshape._answers.record import OutputRecord
 from toolshape._function.arguments import ParameterForm, write_arguments
@@ -15,7 +15,7 @@ from toolshape._records.errors import UsageError
 from toolshape._schema.places import location_of
 from toolshape._schema.secrets import Secrets
 from toolshape.evals._compare import (
-    Place,
+    ValuePlace,
     fill_matchers,
     find_differences,
     path_of_place,
@@ -84,10 +84,10 @@ def judge_answer(expected: ExpectAnswer, answer: Answer[Any] | None) -> JudgedAn
     record = record_of_output(expected.output)
     secrets = Secrets(record.definition.schema)
 
-    def mask_value(value: Any, place: Place = ()) -> Any:
+    def mask_value(value: Any, place: ValuePlace = ()) -> Any:
         if value is None:
             return None
-        return to_plain_json(secrets.masked(value, (FIELD, *place)))
+        return to_plain_json(secrets.masked(value, (ANSWER_FIELD, *place)))
 
     name = record.name
     if answer is None:
@@ -125,14 +125,16 @@ def judge_answer(expected: ExpectAnswer, answer: Answer[Any] | None) -> JudgedAn
     )
 
 
-def _find_differences(expected: ExpectAnswer, received: Any) -> Iterator[tuple[Place, Any, Any]]:
+def _find_differences(
+    expected: ExpectAnswer, received: Any
+) -> Iterator[tuple[ValuePlace, Any, Any]]:
     filled = fill_matchers(expected.value, received, received)
     if expected.match == "subset" and isinstance(filled, dict) and isinstance(received, dict):
         received = {name: received[name] for name in filled if name in received}
     yield from find_differences((expected.value, filled, received))
 
 
-def _score(expected: ExpectAnswer, received: Any, wrong: list[Place]) -> float:
+def _score(expected: ExpectAnswer, received: Any, wrong: list[ValuePlace]) -> float:
     """Return the share of right fields if the answer is an object.
 
     Otherwise, return 1 for a right answer, else 0.
@@ -162,17 +164,17 @@ def _to_canonical(record: OutputRecord, value: Any) -> Any:
     """
     validator = record.definition.model.__pydantic_validator__
     try:
-        model = validator.validate_python({FIELD: value})
+        model = validator.validate_python({ANSWER_FIELD: value})
     except ValueError as error:
         raise UsageError(f"the expected answer is not a valid {record.name}: {error}") from error
     return _answer_json(model)
 
 
 def _write_answer(record: OutputRecord, value: Any) -> Any:
-    return _answer_json(record.definition.model.model_construct(**{FIELD: value}))
+    return _answer_json(record.definition.model.model_construct(**{ANSWER_FIELD: value}))
 
 
 def _answer_json(model: Any) -> Any:
     return write_arguments(model, frozenset(), ParameterForm(reveals=True, keeps_values=True))[
-        FIELD
+        ANSWER_FIELD
     ]

@@ -102,7 +102,7 @@ class Case:
             UsageError: An expected tool does not exist, or rejects the expected arguments. Or the
                 case expects an answer, but the tools are bound without an output.
         """
-        check_expected(expected_of(self, track), bound.tools)
+        check_expected(expected_calls(self, track), bound.tools)
         if self.answer is not None and bound_tools_of(bound).output is None:
             raise UsageError(
                 f"the case {self.name!r} expects an answer: bind the tools with output="
@@ -122,7 +122,7 @@ def _is_expected(given: Any) -> bool:
     return isinstance(given, Expect)
 
 
-def expected_of(case: Case, track: str) -> Sequence[Expect]:
+def expected_calls(case: Case, track: str) -> Sequence[Expect]:
     """Return the calls that a case expects for one set of tools.
 
     Raises:
@@ -165,7 +165,7 @@ def judge_plans(case: Case, plans: Sequence[Plan], bound: Bound, track: str = ""
     else:
         answer = judge_answer(case.answer, plans[-1].results.output)
     score, differences, paired_positions = _compare_calls(
-        case, expected_of(case, track), actual_calls, tools, answer
+        case, expected_calls(case, track), actual_calls, tools, answer
     )
     coercions = tuple(
         coercion

@@ -22,7 +22,7 @@ from toolshape.evals._verdict import Difference, DifferenceKind
 
 _LEFT_OUT = object()
 _PROBES = 5  # how many values a predicate is tried with before a model is asked
-Place = tuple[int | str, ...]
+ValuePlace = tuple[int | str, ...]
 
 
 class Made(NamedTuple):
@@ -122,7 +122,7 @@ def difference_at(
     kind: DifferenceKind,
     name: str,
     tool: Tool[..., Any] | None,
-    place: Place = (),
+    place: ValuePlace = (),
     *,
     expected: Any = None,
     actual: Any = None,
@@ -177,7 +177,7 @@ def mask_coercions(made: Made) -> tuple[Coercion, ...]:
     )
 
 
-def _mask_value(value: Any, tool: Tool[..., Any] | None, place: Place) -> Any:
+def _mask_value(value: Any, tool: Tool[..., Any] | None, place: ValuePlace) -> Any:
     return to_plain_json(value if tool is None else record_of(tool).secrets.masked(value, place))
 
 
@@ -195,7 +195,7 @@ def to_plain_json(value: Any) -> Any:
     return value
 
 
-def path_of_place(place: Place) -> str:
+def path_of_place(place: ValuePlace) -> str:
     steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
     return steps.removeprefix(".")
 
@@ -420,8 +420,8 @@ def _is_match(expected: Any, received: Any) -> bool:
 
 
 def find_differences(
-    arguments: Sequence[Any], place: Place = ()
-) -> Iterator[tuple[Place, Any, Any]]:
+    arguments: Sequence[Any], place: ValuePlace = ()
+) -> Iterator[tuple[ValuePlace, Any, Any]]:
     """Yield each place where the expected and the actual arguments differ, with both values.
 
     Args:
@@ -477,8 +477,8 @@ def _or_none(value: Any) -> Any:
 
 
 def _find_item_differences(
-    expected: list[Any], full: Any, received: list[Any], place: Place
-) -> Iterator[tuple[Place, Any, Any]]:
+    expected: list[Any], full: Any, received: list[Any], place: ValuePlace
+) -> Iterator[tuple[ValuePlace, Any, Any]]:
     """Yield the differences in a list that contains matchers.
 
     For a set, yield one difference for the whole set.

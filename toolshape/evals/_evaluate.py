@@ -39,7 +39,7 @@ from toolshape._records.shown import shown
 from toolshape._schema.secrets import MASKED
 from toolshape._tools.source import Definition
 from toolshape._tools.tool import record_of
-from toolshape.evals._case import Case, expected_of, judge_plans
+from toolshape.evals._case import Case, expected_calls, judge_plans
 from toolshape.evals._compare import check_expected, has_secrets
 from toolshape.evals._run import Run
 from toolshape.evals._verdict import Verdict
@@ -166,7 +166,7 @@ def _check(tracks: Mapping[str, Registry], asked: list[Case], trials: int, limit
             raise UsageError(f"{argument}= must be a positive integer, not {number!r}")
     for case in asked:
         for track, tools in tracks.items():
-            check_expected(expected_of(case, track), tools)
+            check_expected(expected_calls(case, track), tools)
         _check_answers(case, tracks)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypeAlias
 
 from toolshape._records.calls import Coercion
-from toolshape._records.html import checkboxes, code, name, page, table, text
+from toolshape._records.html import checkboxes, code, html_table, name, page, text
 from toolshape.evals._verdict import (
     RIGHT,
     Column,
@@ -41,7 +41,7 @@ _STYLE = """
 """
 
 
-def render_page(
+def render_run(
     run: _Run, title: str, shares: Mapping[Column, Any], comparisons: Iterable[tuple[str, Any]]
 ) -> str:
     """Write the page. Cases with a verdict that is not right come first.
@@ -108,7 +108,7 @@ def _overview(
         )
         row += f"<td>{share.low:.0%} to {share.high:.0%}<td>{share.every:.0%}"
         rows.append(row + "".join(f"<td>{counts[label]}" for label in _LABELS))
-    yield table("Models", [f"<th>{label}" for label in head], rows)
+    yield html_table("Models", [f"<th>{label}" for label in head], rows)
 
 
 def _cases(ids: Mapping[str, str], columns: _Columns, keys: dict[Column, str]) -> Iterator[str]:
@@ -121,7 +121,7 @@ def _cases(ids: Mapping[str, str], columns: _Columns, keys: dict[Column, str]) -
     for case, entry_id in ids.items():
         cells = (_cell(cases.get(case, []), keys[column]) for column, cases in columns.items())
         rows.append(f'<tr data-entry="{entry_id}"><th scope="row">{name(case)}{"".join(cells)}')
-    yield f"<h2>Cases</h2>{table('Cases', head, rows, key='cases')}"
+    yield f"<h2>Cases</h2>{html_table('Cases', head, rows, key='cases')}"
 
 
 def _cell(own: Numbered, key: str) -> str:
@@ -227,7 +227,7 @@ def _differences(differences: tuple[Difference, ...]) -> Iterator[str]:
         values = f"<td>{code(difference.expected)}<td>{code(difference.actual)}"
         rows.append(f"<tr><td>{text(difference.kind.replace('_', ' '))}<td>{code(place)}{values}")
     if rows:
-        yield table("Differences", ["<th>what", "<th>where", "<th>expected", "<th>got"], rows)
+        yield html_table("Differences", ["<th>what", "<th>where", "<th>expected", "<th>got"], rows)
 
 
 def _coercions(coercions: tuple[Coercion, ...]) -> Iterator[str]:
@@ -237,4 +237,4 @@ def _coercions(coercions: tuple[Coercion, ...]) -> Iterator[str]:
     ]
     if rows:
         head = ["<th>coercion", "<th>where", "<th>received", "<th>passed to the function"]
-        yield table("Coercions", head, rows)
+        yield html_table("Coercions", head, rows)

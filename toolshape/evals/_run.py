@@ -12,7 +12,7 @@ from toolshape._records.calls import Coercion
 from toolshape._records.errors import UsageError
 from toolshape._records.result import Usage, add_usage, usage_text
 from toolshape.evals._matchers import Matcher
-from toolshape.evals._page import render_page
+from toolshape.evals._page import render_run
 from toolshape.evals._verdict import (
     RIGHT,
     Column,
@@ -203,7 +203,7 @@ class Run:
             title: The title of the page.
         """
         shares = {column: column_run.share() for column, column_run in runs_by_column(self).items()}
-        return render_page(self, title, shares, [*compare_tracks(self), *compare_models(self)])
+        return render_run(self, title, shares, [*compare_tracks(self), *compare_models(self)])
 
     def to_json_lines(self) -> str:
         """Return the verdicts as JSON lines: one line for each verdict."""

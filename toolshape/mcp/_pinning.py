@@ -14,7 +14,7 @@ from toolshape._records.calls import JsonObject
 from toolshape._records.identity import canonical_json
 from toolshape._tools.tool import Tool
 from toolshape.contract import Contract, Diff, load_lock
-from toolshape.contract._offered import OnChange, changes_since, is_harmless
+from toolshape.contract._offered import OnChange, changes_since, is_harmless_change
 
 
 class Pins:
@@ -60,7 +60,7 @@ class Pins:
 
     async def _takes(self, tool: Tool[..., Any]) -> bool:
         changes = changes_since(self._lock, tool)
-        if is_harmless(changes):
+        if is_harmless_change(changes):
             return True
         if isinstance(self._on_change, str):  # "refuse"
             _tell(

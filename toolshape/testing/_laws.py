@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, cast
 
-from toolshape._answers.answer import ReadAnswer, compile_answer_reading
+from toolshape._answers.answer import ReadAnswerText, compile_answer_reading
 from toolshape._answers.export import output_to_wire
 from toolshape._answers.output import Output, record_of_output
 from toolshape._families import get
@@ -584,7 +584,7 @@ def _wire_form(provider: Provider, output: Output[Any], strict: Strictness) -> W
     )
 
 
-def _read_answer(read: ReadAnswer, value: Any) -> Any:
+def _read_answer(read: ReadAnswerText, value: Any) -> Any:
     try:
         return {"value": read(json.dumps(value), False)[0]}
     except AnswerError:

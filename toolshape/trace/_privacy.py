@@ -13,7 +13,7 @@ from toolshape._schema.secrets import MASKED, Secrets
 from toolshape._schema.values import WrittenSet
 from toolshape._tools.tool import Tool, record_of
 
-Place: TypeAlias = tuple[str | int, ...]
+HiddenPlace: TypeAlias = tuple[str | int, ...]
 Pattern: TypeAlias = tuple[str, tuple[str, ...]]
 """The name of a tool (or ``*``), and the fields on the path to a place in its arguments.
 
@@ -56,7 +56,7 @@ class Hidden:
         """Whether the tool or output has hidden places."""
         return self.secrets.are_there or bool(self.fields)
 
-    def hides(self, place: Place) -> bool:
+    def hides(self, place: HiddenPlace) -> bool:
         """Return whether a scalar at a place is hidden: marked as secret, redacted,
         or not expected by the schema.
         """
@@ -70,13 +70,13 @@ class Hidden:
             or self.secrets.may_be_at(place)
         )
 
-    def covers(self, place: Place) -> bool:
+    def covers(self, place: HiddenPlace) -> bool:
         """Return whether everything at a place is hidden, including the names of fields."""
         if not self.is_needed:
             return False
         return self._is_redacted(place) or self.secrets.marks(place)
 
-    def _is_redacted(self, place: Place) -> bool:
+    def _is_redacted(self, place: HiddenPlace) -> bool:
         names = [step for step in place if isinstance(step, str)]
         return any(_is_prefix(fields, names) for fields in self.fields)
 
@@ -84,7 +84,7 @@ class Hidden:
         """Return whether the value at the path of a problem is hidden."""
         return self.hides(location_of(path))
 
-    def knows(self, place: Place) -> bool:
+    def knows(self, place: HiddenPlace) -> bool:
         """Return whether the schema describes a place."""
         return bool(nodes_at(self.secrets.schema, place))
 
@@ -130,7 +130,7 @@ def _missing(schema: JsonSchema, fields: Sequence[str]) -> str:
     """Return the first field of a path that the schema does not have, or
     ``""`` if the schema has all fields.
     """
-    places: list[Place] = [()]
+    places: list[HiddenPlace] = [()]
     for name in fields:
         places = [(*place, 0) if _is_list(schema, place) else place for place in places]
         if name == "*":  # ``*`` means all named fields, and the values of a map.
@@ -147,7 +147,7 @@ def _missing(schema: JsonSchema, fields: Sequence[str]) -> str:
     return ""
 
 
-def _is_list(schema: JsonSchema, place: Place) -> bool:
+def _is_list(schema: JsonSchema, place: HiddenPlace) -> bool:
     return any("items" in node or "prefixItems" in node for node in nodes_at(schema, place))
 
 
@@ -159,7 +159,7 @@ def replace_hidden(arguments: JsonObject, hidden: Hidden) -> JsonObject:
     """
     numbers = iter(range(1, 1_000_000))
 
-    def inner(value: Any, place: Place) -> Any:
+    def inner(value: Any, place: HiddenPlace) -> Any:
         if isinstance(value, (dict, list)) and hidden.covers(place):
             return MASKED
         if isinstance(value, dict):
@@ -197,7 +197,7 @@ def _stand_in(value: Any) -> Any:
             return MASKED
 
 
-def mask_arguments(arguments: Any, hidden: Hidden, place: Place = ()) -> Any:
+def mask_arguments(arguments: Any, hidden: Hidden, place: HiddenPlace = ()) -> Any:
     """Replace each hidden value with ``MASKED`` in the arguments that
     a function received (as JSON).
     """

@@ -14,7 +14,7 @@ from fakes import FAKED
 from toolshape import Registry, UsageError, explain, tool
 from toolshape._cli.rulebook import verify
 from toolshape._cli.rulebook.histories import ACCEPTED, refused_histories
-from toolshape._cli.rulebook.probes import KINDS, Probe, Rule, RuleBook, rule_book
+from toolshape._cli.rulebook.probes import KINDS, Probe, ProbedRule, RuleBook, rule_book
 from toolshape._cli.rulebook.schemas import ACCEPTED as SCHEMA
 from toolshape._families import get
 from toolshape._families.wire.provider import Provider
@@ -57,7 +57,7 @@ def posting(fake: Fake, model: str = MODEL) -> Callable[[dict[str, Any]], Any]:
 def sending(fake: Fake, model: str = MODEL) -> verify.Send:
     post = posting(fake, model)
 
-    def send(body: dict[str, Any]) -> verify.Reply:
+    def send(body: dict[str, Any]) -> verify.ProbeReply:
         reply = post(body)
         return verify._reply(reply.status, b"".join(reply.chunks).decode(), "")
 
@@ -66,7 +66,7 @@ def sending(fake: Fake, model: str = MODEL) -> verify.Send:
 
 def asked(
     provider: Provider, probes: list[Probe], model: str = MODEL
-) -> dict[Rule, verify.Finding]:
+) -> dict[ProbedRule, verify.ProbeFinding]:
     with Fake(provider) as fake:
         fake.answers(lambda _: "Yes.")
         return {
@@ -153,7 +153,7 @@ def test_there_are_rules_of_each_kind():
     assert {probe.rule.kind for probe in book("openai", MODEL).probes} == set(KINDS)
 
 
-def without_rule(provider: Provider, rule: Rule) -> Provider | None:
+def without_rule(provider: Provider, rule: ProbedRule) -> Provider | None:
     """The provider without one rule; ``None`` if it is a limit or a pattern, which has no entry of its own."""
     server, schema, histories, output = (
         provider.server,
@@ -258,7 +258,7 @@ def test_what_answers_say_of_a_rule(twin, reply, outcome):
     probe = book("openai", MODEL).probes[0]
 
     def send(body):
-        return verify.Reply(*(twin if body == probe.accepted else reply))
+        return verify.ProbeReply(*(twin if body == probe.accepted else reply))
 
     [found] = verify.findings(get("openai"), MODEL, [probe], send)
     assert found.outcome == outcome

@@ -10,7 +10,7 @@ from toolshape._schema.lens import Change
 from toolshape._schema.references import prune, references
 from toolshape._schema.secrets import MASKED, Secrets, without_secret_defaults
 from toolshape._schema.walk import everywhere, nodes_of
-from toolshape.contract._differences import differences
+from toolshape.contract._differences import schema_differences
 
 DRAFTS = {
     "3": Draft3Validator, "4": Draft4Validator, "6": Draft6Validator, "7": Draft7Validator,
@@ -152,4 +152,4 @@ def test_a_change_is_seen_under_every_keyword(keyword):
         {"type": "object", "properties": {"a": under(keyword, {"type": kind})}}
         for kind in ("string", "integer")
     )
-    assert differences(old, new)
+    assert schema_differences(old, new)

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolshape._bound.bound import Bound
 from toolshape._bound.registry import Registry
-from toolshape._cli.rulebook.verify import Outcome
+from toolshape._cli.rulebook.verify import ProbeOutcome
 from toolshape._families import get
 from toolshape._families.openai.probes import has_usage, question
 from toolshape._plan.plan import Plan
@@ -16,14 +16,14 @@ from toolshape._records.errors import ToolshapeError
 from toolshape._tools.options import parse_options
 from toolshape._tools.tool import Tool, make_tool
 
-Ask: TypeAlias = Callable[[JsonObject], str]
+AskEndpoint: TypeAlias = Callable[[JsonObject], str]
 """Sends the body of a request, and returns the body of the response.
 
-Raises ``NoAnswerError`` if the server sends no such response."""
+Raises ``NoResponseError`` if the server sends no such response."""
 _LONGEST = 300
 
 
-class NoAnswerError(Exception):
+class NoResponseError(Exception):
     """The server sent no response, an unreadable response, or a status other than 200."""
 
 
@@ -33,7 +33,7 @@ class Behaviour(NamedTuple):
     """
 
     name: str
-    outcome: Outcome
+    outcome: ProbeOutcome
     words: str
 
 
@@ -75,7 +75,7 @@ class _Endpoint(NamedTuple):
     """
 
     model: str
-    ask: Ask
+    ask: AskEndpoint
     lenient: Bound
     strict: Bound
 
@@ -105,13 +105,13 @@ def _request_response(
         collector.close()
         return _Seen(collector.plan(), has_usage(response_body))
     except (ToolshapeError, ValueError, AttributeError) as error:
-        raise NoAnswerError(f"not a response: {error}"[:_LONGEST]) from error
+        raise NoResponseError(f"not a response: {error}"[:_LONGEST]) from error
 
 
 _Check: TypeAlias = Callable[[_Endpoint], tuple[bool, str]]
 """Returns whether a server behaves as it should, and what it did.
 
-Raises ``NoAnswerError`` if it does not answer.
+Raises ``NoResponseError`` if it does not answer.
 """
 
 
@@ -228,7 +228,7 @@ CHECKS: dict[str, _Check] = {
 }
 
 
-def behaviours(model: str, ask: Ask) -> Iterator[Behaviour]:
+def behaviours(model: str, ask: AskEndpoint) -> Iterator[Behaviour]:
     """Check each behaviour of a server, and yield the outcome, which is ``unknown``
     if the server does not answer.
     """
@@ -242,13 +242,13 @@ def behaviours(model: str, ask: Ask) -> Iterator[Behaviour]:
     for name, check in CHECKS.items():
         try:
             is_right, words = check(server)
-        except NoAnswerError as error:
+        except NoResponseError as error:
             yield Behaviour(name, "unknown", str(error)[:_LONGEST])
         else:
             yield Behaviour(name, "confirmed" if is_right else "refuted", words[:_LONGEST])
 
 
-def make_ask(url: str, key: str, client: Any, seconds: float) -> Ask:
+def make_ask(url: str, key: str, client: Any, seconds: float) -> AskEndpoint:
     """Return a function that posts a body to an OpenAI-compatible server.
 
     Args:
@@ -269,13 +269,13 @@ def make_ask(url: str, key: str, client: Any, seconds: float) -> Ask:
         try:
             response = client.post(endpoint_url, headers=headers, json=body, timeout=seconds)
         except Exception as error:  # httpx raises many kinds of errors, and a server may cause any
-            raise NoAnswerError(type(error).__name__) from error
+            raise NoResponseError(type(error).__name__) from error
         if response.status_code != 200:  # noqa: PLR2004 - an HTTP status
             if response.status_code not in (401, 403):
                 words = response.text
             else:
                 words = "the key is not accepted"
-            raise NoAnswerError(
+            raise NoResponseError(
                 f"status {response.status_code}: {words.replace(key, '[key]') if key else words}"
             )
         return str(response.text)

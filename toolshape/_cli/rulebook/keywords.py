@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from jsonschema import Draft202012Validator
 
-from toolshape._cli.rulebook.endpoint import Ask, NoAnswerError
+from toolshape._cli.rulebook.endpoint import AskEndpoint, NoResponseError
 from toolshape._families.openai.probes import complete_answer, drawn_answer
 from toolshape._records.errors import UsageError
 
@@ -18,7 +18,7 @@ _FORMATS = (
 )  # it knows times and moments only beside rfc3339-validator
 
 
-class Kept(NamedTuple):
+class KeptKeyword(NamedTuple):
     """What a server does with a keyword; ``kept`` is ``None`` if no answer came to its
     end, or nobody here can judge it.
     """
@@ -92,7 +92,7 @@ CASES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def measure(keyword: str, model: str, ask: Ask) -> Kept:
+def measure(keyword: str, model: str, ask: AskEndpoint) -> KeptKeyword:
     """Ask a server for a few answers under the schema of a keyword.
 
     Raises:
@@ -104,14 +104,14 @@ def measure(keyword: str, model: str, ask: Ask) -> Kept:
     for seed in SEEDS:
         try:
             text = complete_answer(ask(drawn_answer(model, schema, seed)))
-        except NoAnswerError as error:
+        except NoResponseError as error:
             if not str(error).startswith(_REFUSALS):
                 raise UsageError(f"the server does not answer: {error}") from error
-            return Kept(keyword, accepted=False, kept=None)
+            return KeptKeyword(keyword, accepted=False, kept=None)
         if text is not None:
             fits.append(_fits(text, judge))
     is_judged = bool(fits) and _formats_in(schema) <= _FORMATS.checkers.keys()
-    return Kept(keyword, accepted=True, kept=all(fits) if is_judged else None)
+    return KeptKeyword(keyword, accepted=True, kept=all(fits) if is_judged else None)
 
 
 def _formats_in(schema: Any) -> set[str]:
@@ -126,7 +126,7 @@ def _fits(text: str, judge: Any) -> bool:
         return False
 
 
-def keywords(model: str, ask: Ask) -> Iterator[Kept]:
+def keywords(model: str, ask: AskEndpoint) -> Iterator[KeptKeyword]:
     """Measure each keyword."""
     for keyword in CASES:
         yield measure(keyword, model, ask)

@@ -21,14 +21,14 @@ from toolshape.messages import Message, ReasoningPart, ToolCallPart
 from toolshape.testing._fake.refusals import OF_ROOTS, faults
 from toolshape.testing._fake.speaker import server_of
 
-Kind: TypeAlias = Literal["schema", "strict", "name", "limit", "request", "history", "output"]
-KINDS: tuple[Kind, ...] = ("schema", "strict", "name", "limit", "request", "history", "output")
+ProbeKind: TypeAlias = Literal["schema", "strict", "name", "limit", "request", "history", "output"]
+KINDS: tuple[ProbeKind, ...] = ("schema", "strict", "name", "limit", "request", "history", "output")
 
 
-class Rule(NamedTuple):
+class ProbedRule(NamedTuple):
     """One cited rule of a provider: its kind, its name, and its evidence."""
 
-    kind: Kind
+    kind: ProbeKind
     name: str
     evidence: str
 
@@ -42,10 +42,10 @@ class Probe(NamedTuple):
     one of them.
     """
 
-    rule: Rule
+    rule: ProbedRule
     refused: JsonObject
     accepted: JsonObject
-    others: tuple[Rule, ...] = ()
+    others: tuple[ProbedRule, ...] = ()
 
 
 class Unprobed(NamedTuple):
@@ -54,7 +54,7 @@ class Unprobed(NamedTuple):
     If a probe exists for another model, ``model`` is that model.
     """
 
-    rule: Rule
+    rule: ProbedRule
     why: str
     model: str | None = None
 
@@ -91,7 +91,7 @@ def rule_book(provider: Provider, model: str | None = None) -> RuleBook:
     """
     probes = _probes(provider, model)
     unprobed_rules = _rules_without_probe(provider, probes)
-    models_by_rule: dict[Rule, str] = {}
+    models_by_rule: dict[ProbedRule, str] = {}
     for other in server_of(provider).models:
         for rule in _probes(provider, other):
             models_by_rule.setdefault(rule, other)
@@ -111,21 +111,23 @@ def rule_book(provider: Provider, model: str | None = None) -> RuleBook:
     )
 
 
-def _probes(provider: Provider, model: str | None) -> dict[Rule, Probe]:
+def _probes(provider: Provider, model: str | None) -> dict[ProbedRule, Probe]:
     breaking_candidates: list[tuple[_Candidate, frozenset[tuple[str, str, bool]]]] = []
     for candidate in _candidates(provider, model):
         if not _broken_rules(provider, candidate.accepted, model):
             broken_rules = _broken_rules(provider, candidate.refused, model)
             breaking_candidates += [(candidate, broken_rules)] if broken_rules else []
     rules_by_key = {
-        (rule.name, rule.evidence, rule.kind == "output"): rule for rule in rules_of(provider)
+        (rule.name, rule.evidence, rule.kind == "output"): rule for rule in probed_rules(provider)
     }
     # A check of whole requests may report a fault under another name, so this name becomes a rule
     # as well.
     for _, broken_rules in breaking_candidates:
         for name, evidence, is_of_output in broken_rules:
-            rules_by_key.setdefault((name, evidence, is_of_output), Rule("request", name, evidence))
-    probes: dict[Rule, Probe] = {}
+            rules_by_key.setdefault(
+                (name, evidence, is_of_output), ProbedRule("request", name, evidence)
+            )
+    probes: dict[ProbedRule, Probe] = {}
     for candidate, broken_rules in sorted(
         breaking_candidates, key=lambda item: (len(item[1]), len(json.dumps(item[0].refused)))
     ):
@@ -140,7 +142,7 @@ def _probes(provider: Provider, model: str | None) -> dict[Rule, Probe]:
     return probes
 
 
-def _rules_without_probe(provider: Provider, probes: Iterable[Rule]) -> list[Rule]:
+def _rules_without_probe(provider: Provider, probes: Iterable[ProbedRule]) -> list[ProbedRule]:
     """Return the rules without a probe.
 
     A rule for whole requests has a probe if any such probe cites its evidence.
@@ -148,13 +150,13 @@ def _rules_without_probe(provider: Provider, probes: Iterable[Rule]) -> list[Rul
     probed_evidence = {rule.evidence for rule in probes if rule.kind == "request"}
     return [
         rule
-        for rule in rules_of(provider)
+        for rule in probed_rules(provider)
         if rule not in probes and not (rule.kind == "request" and rule.evidence in probed_evidence)
     ]
 
 
 def _make_unprobed(
-    provider: Provider, rule: Rule, model: str | None, other: str | None
+    provider: Provider, rule: ProbedRule, model: str | None, other: str | None
 ) -> Unprobed:
     if other is not None:
         return Unprobed(rule, f"{_OF_OTHER_MODELS}, for example {other}", other)
@@ -171,7 +173,7 @@ def _make_unprobed(
     return Unprobed(rule, _KNOWN_TO_SERVER if rule.name in _OF_THE_SERVER else _NO_CANDIDATE)
 
 
-def rules_of(provider: Provider) -> Iterator[Rule]:
+def probed_rules(provider: Provider) -> Iterator[ProbedRule]:
     """Yield the cited rules by which a provider's server refuses requests,
     except the rules that it ignores.
     """
@@ -180,33 +182,36 @@ def rules_of(provider: Provider) -> Iterator[Rule]:
     yield from _schema_rules("schema", provider.schema.refuses)
     if provider.schema.strict is not None:
         yield from _schema_rules("strict", provider.schema.refuses_strict)
-    yield Rule("name", "name", provider.names.evidence)
+    yield ProbedRule("name", "name", provider.names.evidence)
     request, budget = provider.request, provider.schema.budget
     limits = {"most_tools": request.most_tools, "description": request.longest_description}
     yield from (
-        Rule("limit", name, limit.evidence) for name, limit in limits.items() if limit is not None
+        ProbedRule("limit", name, limit.evidence)
+        for name, limit in limits.items()
+        if limit is not None
     )
     if budget is not None:
         counted = ("tools", "properties", "optional", "unions")
         yield from (
-            Rule("limit", f"strict_{name}", budget.evidence)
+            ProbedRule("limit", f"strict_{name}", budget.evidence)
             for name in counted
             if getattr(budget, name)
         )
     yield from (
-        Rule("request", check.__name__, evidence) for check, evidence in server_of(provider).refuses
+        ProbedRule("request", check.__name__, evidence)
+        for check, evidence in server_of(provider).refuses
     )
     if provider.histories is not None:
         yield from dict.fromkeys(
-            Rule("history", rule.name, rule.evidence) for rule in provider.histories.rules
+            ProbedRule("history", rule.name, rule.evidence) for rule in provider.histories.rules
         )
     form = provider.output
     if form is None or form.sent is None:
         return
     if form.names is not None:
-        yield Rule("output", "name", form.names.evidence)
+        yield ProbedRule("output", "name", form.names.evidence)
     if form.not_beside_tools is not None and form.not_beside_tools.refused_by is not None:
-        yield Rule("output", "output_beside_tools", form.not_beside_tools.evidence)
+        yield ProbedRule("output", "output_beside_tools", form.not_beside_tools.evidence)
     rules = form.schema or provider.schema
     has_strict = rules.strict is not None or form.is_always_strict
     output_rules = _schema_rules(
@@ -217,9 +222,9 @@ def rules_of(provider: Provider) -> Iterator[Rule]:
     )
 
 
-def _schema_rules(kind: Kind, rules: Iterable[Cited]) -> Iterator[Rule]:
+def _schema_rules(kind: ProbeKind, rules: Iterable[Cited]) -> Iterator[ProbedRule]:
     yield from dict.fromkeys(
-        Rule(kind, rule.check.__name__, rule.evidence) for rule in rules if rule.is_refused
+        ProbedRule(kind, rule.check.__name__, rule.evidence) for rule in rules if rule.is_refused
     )
 
 

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 from urllib.parse import quote
 
-from toolshape._cli.rulebook.probes import Probe, Rule
+from toolshape._cli.rulebook.probes import Probe, ProbedRule
 from toolshape._families.wire.provider import Provider
 from toolshape._families.wire.server import Address
 from toolshape._records.calls import JsonObject
 from toolshape._records.errors import UsageError
 from toolshape.testing._fake.speaker import server_of
 
-Outcome: TypeAlias = Literal["confirmed", "refuted", "unknown"]
+ProbeOutcome: TypeAlias = Literal["confirmed", "refuted", "unknown"]
 _REFUSED = frozenset({400, 413, 422})
 _SECRET = frozenset(
     {401, 403}
@@ -27,7 +27,7 @@ _CHARACTERS_A_TOKEN = 4
 _SECONDS = 60.0
 
 
-class Reply(NamedTuple):
+class ProbeReply(NamedTuple):
     """The reply to one request: its status and its words.
 
     ``status`` is ``None`` if the API did not reply.
@@ -37,18 +37,18 @@ class Reply(NamedTuple):
     words: str
 
 
-Send: TypeAlias = Callable[[JsonObject], Reply]
+Send: TypeAlias = Callable[[JsonObject], ProbeReply]
 
 
-class Finding(NamedTuple):
+class ProbeFinding(NamedTuple):
     """Whether a rule holds for a provider and a model, the words of the deciding
     reply, and the time of the test.
     """
 
     provider: str
     model: str
-    rule: Rule
-    outcome: Outcome
+    rule: ProbedRule
+    outcome: ProbeOutcome
     words: str
     at: str
 
@@ -111,19 +111,19 @@ def sender(
     else:
         model_field = {model_key: model}
 
-    def send(body: JsonObject) -> Reply:
+    def send(body: JsonObject) -> ProbeReply:
         try:
             response = client.post(
                 url, headers=headers, json={**model_field, **body}, timeout=seconds
             )
             return _reply(response.status_code, response.text, key)
         except Exception as error:  # httpx raises many kinds of errors, and a server may cause any
-            return Reply(None, type(error).__name__)
+            return ProbeReply(None, type(error).__name__)
 
     return send
 
 
-def _reply(status: int, text: str, key: str) -> Reply:
+def _reply(status: int, text: str, key: str) -> ProbeReply:
     """Return a reply without the key.
 
     A page that is not JSON does not count as a reply from the API.
@@ -131,11 +131,11 @@ def _reply(status: int, text: str, key: str) -> Reply:
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
-        return Reply(None, f"status {status}, but no JSON")
+        return ProbeReply(None, f"status {status}, but no JSON")
     if status in _SECRET:
-        return Reply(status, "the key is not accepted")
+        return ProbeReply(status, "the key is not accepted")
     words = _words(body)
-    return Reply(status, (words.replace(key, "[key]") if key else words)[:_LONGEST])
+    return ProbeReply(status, (words.replace(key, "[key]") if key else words)[:_LONGEST])
 
 
 def _words(body: Any) -> str:
@@ -158,7 +158,7 @@ def select_probes(probes: Iterable[Probe], kinds: Iterable[str], most: int | Non
     Raises:
         UsageError: A kind does not exist.
     """
-    wanted, known_kinds = set(kinds), get_args(Rule.__annotations__["kind"])
+    wanted, known_kinds = set(kinds), get_args(ProbedRule.__annotations__["kind"])
     if unknown := sorted(wanted - set(known_kinds)):
         raise UsageError(
             f"there are no rules of the kind {unknown[0]!r}: the kinds are {', '.join(known_kinds)}"
@@ -183,7 +183,7 @@ def cost_of(probes: Iterable[Probe]) -> Cost:
 
 def findings(
     provider: Provider, model: str, probes: Iterable[Probe], send: Send
-) -> Iterator[Finding]:
+) -> Iterator[ProbeFinding]:
     """Send each twin and, if the provider accepts the twin, its probe;
     yield a finding for each rule.
 
@@ -191,7 +191,7 @@ def findings(
     provider accepts the probe or refuses the twin. It is unknown if a reply decides nothing: the
     reply has another status or is a page, or the connection was lost.
     """
-    twins: dict[str, Reply] = {}
+    twins: dict[str, ProbeReply] = {}
     for probe in probes:
         key = json.dumps(probe.accepted)
         if key not in twins:
@@ -201,10 +201,10 @@ def findings(
             reply = send(probe.refused)
         else:
             reply = twin
-        yield Finding(provider.name, model, probe.rule, *_judge(twin, reply), _now())
+        yield ProbeFinding(provider.name, model, probe.rule, *_judge(twin, reply), _now())
 
 
-def _is_accepted(reply: Reply) -> bool | None:
+def _is_accepted(reply: ProbeReply) -> bool | None:
     """Return whether a request was accepted, or ``None`` if the reply does not show this."""
     if reply.status is None:
         return None
@@ -215,7 +215,7 @@ def _is_accepted(reply: Reply) -> bool | None:
     return None
 
 
-def _judge(twin: Reply, reply: Reply) -> tuple[Outcome, str]:
+def _judge(twin: ProbeReply, reply: ProbeReply) -> tuple[ProbeOutcome, str]:
     is_twin_accepted, is_probe_accepted = _is_accepted(twin), _is_accepted(reply)
     if is_twin_accepted is False:
         return "refuted", f"the twin was refused: {twin.words}"
@@ -234,7 +234,7 @@ def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
-def read_findings(path: Path) -> list[Finding]:
+def read_findings(path: Path) -> list[ProbeFinding]:
     """Read a file of findings. Skip the last line if it is incomplete.
 
     Raises:
@@ -250,10 +250,10 @@ def read_findings(path: Path) -> list[Finding]:
             break
         try:
             record = json.loads(line)
-            rule = Rule(record["kind"], record["rule"], record["evidence"])
+            rule = ProbedRule(record["kind"], record["rule"], record["evidence"])
             subject = record["provider"], record["model"]
             results.append(
-                Finding(*subject, rule, record["outcome"], record["words"], record["at"])
+                ProbeFinding(*subject, rule, record["outcome"], record["words"], record["at"])
             )
         except (KeyError, TypeError, ValueError) as error:
             raise UsageError(f"{path} is not a file of findings ({error!r})") from error
@@ -261,7 +261,7 @@ def read_findings(path: Path) -> list[Finding]:
 
 
 def undecided_probes(
-    probes: Iterable[Probe], found: Iterable[Finding], provider: str, model: str
+    probes: Iterable[Probe], found: Iterable[ProbeFinding], provider: str, model: str
 ) -> list[Probe]:
     """Return the probes that no earlier finding for this provider and model decides."""
     decided = {
@@ -272,7 +272,9 @@ def undecided_probes(
     return [probe for probe in probes if probe.rule not in decided]
 
 
-def drift(old: Iterable[Finding], new: Iterable[Finding]) -> list[tuple[Finding, Finding]]:
+def drift(
+    old: Iterable[ProbeFinding], new: Iterable[ProbeFinding]
+) -> list[tuple[ProbeFinding, ProbeFinding]]:
     """Return the old and the new finding for each rule whose outcome changed.
 
     Unknown outcomes do not count.

@@ -33,7 +33,7 @@ from toolshape._records.parts import (
     file_name_in_url,
     is_blank,
     is_taken,
-    kind_of,
+    media_kind_of,
     named,
 )
 from toolshape._records.result import Result
@@ -207,7 +207,7 @@ def write_piece(part: Part) -> JsonObject:
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     part = by_media_type(part)
-    if kind_of(part) not in ("image", "file") or not is_taken(part, _MEDIA_TYPES):
+    if media_kind_of(part) not in ("image", "file") or not is_taken(part, _MEDIA_TYPES):
         return {"type": "text", "text": named(part)}
     source: JsonObject = {"type": "base64", "media_type": part.media_type, "data": encoded(part)}
     if part.url:

@@ -33,7 +33,7 @@ from toolshape._records.parts import (
     as_text,
     by_media_type,
     is_blank,
-    kind_of,
+    media_kind_of,
     named,
 )
 from toolshape._records.result import Result
@@ -236,7 +236,7 @@ def write_result_piece(part: Part) -> JsonObject:
 
     A result cannot hold audio, so describe audio as text.
     """
-    if not isinstance(part, Text) and kind_of(part) == "audio":
+    if not isinstance(part, Text) and media_kind_of(part) == "audio":
         return {"text": named(part)}
     return _write_piece(part)
 

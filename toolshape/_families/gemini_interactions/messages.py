@@ -28,7 +28,7 @@ from toolshape._records.parts import (
     by_media_type,
     encoded,
     file_name_in_url,
-    kind_of,
+    media_kind_of,
 )
 from toolshape._records.result import Result
 from toolshape._schema.values import write_json
@@ -182,7 +182,7 @@ def write_piece(part: Part) -> JsonObject:
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     part = by_media_type(part)
-    kind = kind_of(part)
+    kind = media_kind_of(part)
     if part.url:
         location = {"uri": part.url}
     else:

@@ -54,7 +54,7 @@ from toolshape._records.parts import (
     data_url,
     encoded,
     is_taken,
-    kind_of,
+    media_kind_of,
     named,
 )
 from toolshape._records.result import Result
@@ -426,7 +426,7 @@ def media_piece(part: MessagePart) -> JsonObject:
     if not isinstance(part, MediaPart):
         return {"type": "text", "text": ""}
     media = by_media_type(part.media)
-    kind = kind_of(media)
+    kind = media_kind_of(media)
     if isinstance(media, Image):
         return {"type": "image_url", "image_url": {"url": data_url(media)}}
     if kind == "audio" and media.data:
@@ -666,7 +666,7 @@ def _media_content(call_id: str, name: str, parts: Sequence[Part]) -> list[JsonO
     for part in map(by_media_type, media):
         if not isinstance(part, Image) and not part.data:
             content.append({"type": "text", "text": part.url})
-        elif kind_of(part) in ("audio", "video") and not is_taken(part, types):
+        elif media_kind_of(part) in ("audio", "video") and not is_taken(part, types):
             content.append({"type": "text", "text": named(part)})
         else:
             content.append(media_piece(MediaPart(media=part)))

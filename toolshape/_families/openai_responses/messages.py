@@ -40,7 +40,7 @@ from toolshape._records.parts import (
     by_media_type,
     data_url,
     file_name_in_url,
-    kind_of,
+    media_kind_of,
     named,
 )
 from toolshape._records.result import Result
@@ -235,7 +235,7 @@ def write_piece(part: Part) -> JsonObject:
     if isinstance(part, Text):
         return {"type": "input_text", "text": part.text}
     part = by_media_type(part)
-    if kind_of(part) in ("audio", "video"):
+    if media_kind_of(part) in ("audio", "video"):
         return {"type": "input_text", "text": named(part)}
     if isinstance(part, Image):
         return {"type": "input_image", "image_url": data_url(part), "detail": "auto"}

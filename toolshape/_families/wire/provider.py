@@ -19,7 +19,7 @@ from toolshape._records.calls import (
     WireMessage,
 )
 from toolshape._records.errors import ExportError, Problem, ResponseError
-from toolshape._records.parts import File, Image, by_media_type, is_taken, kind_of
+from toolshape._records.parts import File, Image, by_media_type, is_taken, media_kind_of
 from toolshape._records.result import ResponseWarning, Result, Usage
 from toolshape._records.shown import readable_name
 from toolshape._schema.checks import Cited
@@ -506,7 +506,9 @@ class Provider:
         else:
             types = self.histories.media_types
         part = by_media_type(part)
-        return kind_of(part) in self.codec.carries and (types is None or is_taken(part, types))
+        return media_kind_of(part) in self.codec.carries and (
+            types is None or is_taken(part, types)
+        )
 
     def holds_in_result(self, part: Image | File) -> bool:
         """Return whether a result itself can hold an image or a file, for every model.

@@ -98,7 +98,7 @@ def json_of_choice(value: Any) -> Any:
     return to_jsonable_python(ordered)
 
 
-def as_text(value: Any) -> str:
+def key_as_text(value: Any) -> str:
     """Serialise a JSON value; values of different types get different strings, such
     as ``1``, ``1.0`` and ``true``.
     """
@@ -119,17 +119,17 @@ def lookup_of(choices: Choices, texts: Mapping[str, Any] | None = None) -> Calla
         choices: The values and members of an enum or a literal.
         texts: The members by object key, if the function converts object keys instead of values.
     """
-    choices_text = ", ".join(map(as_text, choices.values))
+    choices_text = ", ".join(map(key_as_text, choices.values))
     pairs = list(zip(choices.values, choices.members, strict=True))
     # If a member is 1.0, the JSON value 1 is accepted too.
     members_of_whole_floats = {
-        as_text(int(value)): member
+        key_as_text(int(value)): member
         for value, member in pairs
         if type(value) is float and value.is_integer()
     }
     members_by_text = texts or {
         **members_of_whole_floats,
-        **{as_text(value): member for value, member in pairs},
+        **{key_as_text(value): member for value, member in pairs},
     }
 
     def find(value: Any) -> Any:
@@ -140,7 +140,7 @@ def lookup_of(choices: Choices, texts: Mapping[str, Any] | None = None) -> Calla
                 return _flag_from_bits(
                     choices.cls, choices.members, value if texts is None else int(value)
                 )
-            return members_by_text[as_text(value) if texts is None else value]
+            return members_by_text[key_as_text(value) if texts is None else value]
         except (LookupError, TypeError, ValueError):
             raise PydanticKnownError("enum", {"expected": choices_text}) from None
 

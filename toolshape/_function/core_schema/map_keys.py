@@ -32,7 +32,7 @@ _NEVER = frozenset(
     }
 )
 
-Admits: TypeAlias = Callable[[str], bool]
+AdmitsKey: TypeAlias = Callable[[str], bool]
 
 
 class KeyRule(NamedTuple):
@@ -44,7 +44,7 @@ class KeyRule(NamedTuple):
     """
 
     schema: JsonSchema | None = None
-    admits: Admits | None = None
+    admits: AdmitsKey | None = None
     read: Callable[[Any], Any] | None = None
     converts: bool = True
     drops: bool = False
@@ -117,7 +117,7 @@ def _rule_of_union(node: Node, definitions: Definitions) -> KeyRule:
     )
 
 
-def _compile_match(pattern: str) -> Admits:
+def _compile_match(pattern: str) -> AdmitsKey:
     matches = re.compile(pattern, re.ASCII).fullmatch
     return lambda key: matches(key) is not None
 

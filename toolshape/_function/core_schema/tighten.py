@@ -339,7 +339,7 @@ def _metadata(node: Node) -> dict[str, Any]:
     return {}
 
 
-def _wrap(node: Node, lets_through: Callable[[Any], bool], message: str = "") -> Node:
+def _wrap(node: Node, admits: Callable[[Any], bool], message: str = "") -> Node:
     """Wrap a node in a union with one branch, whose discriminator sees
     the JSON value before validation.
 
@@ -354,7 +354,7 @@ def _wrap(node: Node, lets_through: Callable[[Any], bool], message: str = "") ->
     inner = {key: value for key, value in node.items() if key not in ("ref", "serialization")}
 
     def branch(value: Any) -> str | None:
-        if lets_through(value):
+        if admits(value):
             return WRAPPER
         return None
 
@@ -452,7 +452,7 @@ def _key_discriminator(
     that become the same Python value.
     """
 
-    def lets_through(value: Any) -> bool:
+    def has_valid_keys(value: Any) -> bool:
         if not _is_json_object(value):
             return True
         if admits is not None and not all(map(admits, value)):
@@ -464,4 +464,4 @@ def _key_discriminator(
         except (ValidationError, TypeError):  # the map's own validation reports the error
             return True
 
-    return lets_through
+    return has_valid_keys

@@ -48,7 +48,7 @@ def _widen_node(definitions: Definitions, node: Node, config: Node | None) -> No
         case "model-fields" | "typed-dict" | "dataclass-args":
             return _use_schema_names(node, config)
         case "literal" | "enum" if not choices_of(node).is_plain:
-            return _use_lookup(node)
+            return _widen_by_lookup(node)
         case "tagged-union" if not callable(node["discriminator"]):
             return with_optional_tag(node, definitions)
         case kind if kind in MAPS:
@@ -112,7 +112,7 @@ def _use_key_lookup(node: Node, definitions: Definitions) -> Node:
     return {**node, "keys_schema": lookup}
 
 
-def _use_lookup(node: Node) -> Node:
+def _widen_by_lookup(node: Node) -> Node:
     """Replace an enum or literal with a lookup from JSON values to members
     that pydantic cannot find itself.
     """

@@ -435,7 +435,7 @@ def _result_form(foreign: Foreign, signature: Signature | None) -> ResultForm:
     if signature is None:
         function_form = result_forms.untyped_form()
     else:
-        function_form = result_forms.describe(signature)
+        function_form = result_forms.describe_result(signature)
     if foreign.output is None:
         schema = function_form.schema
     else:

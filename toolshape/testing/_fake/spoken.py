@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from toolshape._answers.answer import FIELD
+from toolshape._answers.answer import ANSWER_FIELD
 from toolshape._answers.export import output_to_wire
 from toolshape._answers.output import Output, record_of_output
 from toolshape._answers.record import OutputRecord
@@ -68,13 +68,15 @@ def validate_answer(value: Any, output: Any) -> SpokenValue:
         output_or_type if isinstance(output_or_type, Output) else Output(output_or_type)
     )
     try:
-        model = record.definition.model.__pydantic_validator__.validate_python({FIELD: value})
+        model = record.definition.model.__pydantic_validator__.validate_python(
+            {ANSWER_FIELD: value}
+        )
     except ValueError as error:
         raise UsageError(
             f"the value passed to says() is not a valid {record.name}: {error}"
         ) from error
     return SpokenValue(
-        record, write_arguments(model, frozenset(), ParameterForm(reveals=True))[FIELD]
+        record, write_arguments(model, frozenset(), ParameterForm(reveals=True))[ANSWER_FIELD]
     )
 
 
@@ -88,7 +90,7 @@ def write_answer(provider: Provider, request: RequestRead, spoken: SpokenValue) 
     """
     record, form = spoken.record, provider.output
     if record.is_wrapped:
-        canonical = {FIELD: spoken.canonical}
+        canonical = {ANSWER_FIELD: spoken.canonical}
     else:
         canonical = spoken.canonical
     if form is None or form.sent is None:
