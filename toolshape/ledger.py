@@ -1,4 +1,7 @@
-"""Records calls and their outcomes in a database, so no call runs twice. Needs the extra ``ledger``."""
+"""Records calls and their outcomes in a database, so no call runs twice.
+
+Needs the extra ``ledger``.
+"""
 
 import hashlib
 import importlib.util
@@ -65,7 +68,8 @@ KEPT = sa.Table(
     sa.Column("made", sa.Double, nullable=False),
     sa.Column("content", sa.Text, nullable=False),
 )
-# The database's clock, in seconds since 1970. The ledger uses no other clock, as the clocks of two machines differ.
+# The database's clock, in seconds since 1970. The ledger uses no other clock, as the clocks of two
+# machines differ.
 CLOCKS: dict[str, Any] = {
     "sqlite": sa.literal_column("((julianday('now') - 2440587.5) * 86400.0)", sa.Double),
     "postgresql": sa.literal_column(
@@ -80,7 +84,9 @@ _SHORTEST_BUSY, _LONGEST_BUSY = 1.0, 30.0  # seconds that SQLite waits for anoth
 
 
 def url_of(given: "str | Path | sa.URL") -> sa.URL:
-    """Return the URL of a database. File paths become absolute, as the process may change its directory.
+    """Return the URL of a database.
+
+    File paths become absolute, as the process may change its directory.
 
     Raises:
         UsageError: The URL is invalid, or the database is in memory.
@@ -98,11 +104,15 @@ def url_of(given: "str | Path | sa.URL") -> sa.URL:
         return given
     _refuse_memory(given)
     name = str(given.database)
-    return given if name.startswith("file:") else given.set(database=str(Path(name).resolve()))
+    if name.startswith("file:"):
+        return given
+    return given.set(database=str(Path(name).resolve()))
 
 
 def _with_driver(url: sa.URL) -> sa.URL:
-    """Understand ``postgres://``, as hosts write it, and choose the driver that is installed if the URL names none."""
+    """Understand ``postgres://``, as hosts write it, and choose the driver that is
+    installed if the URL names none.
+    """
     if url.drivername not in ("postgres", "postgresql"):
         return url
     has_old_driver = importlib.util.find_spec("psycopg2") is not None
@@ -134,9 +144,10 @@ def engine_of(given: "sa.URL | sa.Engine", wait: float) -> sa.Engine:
     if name == "sqlite":
         _refuse_memory(url)
     if engine is None:
-        connect_arguments = (
-            {"timeout": min(max(wait, _SHORTEST_BUSY), _LONGEST_BUSY)} if name == "sqlite" else {}
-        )
+        if name == "sqlite":
+            connect_arguments = {"timeout": min(max(wait, _SHORTEST_BUSY), _LONGEST_BUSY)}
+        else:
+            connect_arguments = {}
         try:
             # A connection that the server has closed meanwhile is replaced before it is used.
             engine = sa.create_engine(url, connect_args=connect_arguments, pool_pre_ping=True)
@@ -151,11 +162,14 @@ def engine_of(given: "sa.URL | sa.Engine", wait: float) -> sa.Engine:
 
 
 def _configure_sqlite(connection: Any, _: Any) -> None:
-    """Configure SQLite: readers do not block the writer, and a power failure loses no committed write."""
+    """Configure SQLite: readers do not block the writer, and a power
+    failure loses no committed write.
+    """
     import sqlite3  # noqa: PLC0415 - a ledger in PostgreSQL needs none
 
     cursor = connection.cursor()
-    # The first two processes that open a new file may change its mode at once, and SQLite does not wait then.
+    # The first two processes that open a new file may change its mode at once, and SQLite does not
+    # wait then.
     for attempt in stamina.retry_context(
         on=sqlite3.OperationalError, attempts=None, timeout=_SHORTEST_BUSY, wait_initial=_PAUSE
     ):
@@ -173,11 +187,14 @@ _LONGEST_TRY, _PAUSE = (
 )  # seconds for all tries to create the tables, and between two tries
 _STATES = ("running", "done", "unknown")
 _TRIES, _LONGEST_TRIES = 4, 3.0
-"""How often, and for how many seconds, the end of a call is written until the ledger goes on without."""
+"""How often, and for how many seconds, the end of a call is written
+until the ledger goes on without.
+"""
 
 
 class LedgerEntry(NamedTuple):
-    """A recorded call: when it started and finished, and whether it is ``running``, ``done`` or ``unknown``.
+    """A recorded call: when it started and finished, and whether it is
+    ``running``, ``done`` or ``unknown``.
 
     ``outcome`` is JSON text that contains the text that the model read, and the value or the error.
     """
@@ -192,7 +209,9 @@ class LedgerEntry(NamedTuple):
 
 
 class _Ended(NamedTuple):
-    """The end of a call that the database could not be told yet: ``done`` with its outcome, or ``unknown``."""
+    """The end of a call that the database could not be told yet: ``done``
+    with its outcome, or ``unknown``.
+    """
 
     identity: Identity
     owner: str
@@ -202,23 +221,26 @@ class _Ended(NamedTuple):
 class Ledger:
     """Records calls and their outcomes in a database that processes and machines may share.
 
-    The end of a call is written in several tries. If all of them fail, this process goes on trying, and answers from what
-    it knows.
+    The end of a call is written in several tries. If all of them fail, this process goes on trying,
+    and answers from what it knows.
 
-    The database holds the arguments and results of calls, so it is as confidential as this data. Threads and
-    processes may share a ledger. Pickling stores the URL of a ledger, not its connections.
+    The database holds the arguments and results of calls, so it is as confidential as this data.
+    Threads and processes may share a ledger. Pickling stores the URL of a ledger, not its
+    connections.
 
     Args:
-        url: A SQLAlchemy URL for SQLite or PostgreSQL, the path of a SQLite file, or an ``Engine``. The ledger creates
-            missing tables. If you pass an ``Engine`` for SQLite, your own settings decide how long it waits for other
-            writers, and how much a power failure may lose.
-        lease: A call counts as running for this many seconds after its process last renewed the lease. The process
-            renews the lease while the call runs, so a call may take longer than its lease. If the process is suspended
-            for longer than the lease, it loses the call.
+        url: A SQLAlchemy URL for SQLite or PostgreSQL, the path of a SQLite file, or an ``Engine``.
+            The ledger creates missing tables. If you pass an ``Engine`` for SQLite, your own
+            settings decide how long it waits for other writers, and how much a power failure may
+            lose.
+        lease: A call counts as running for this many seconds after its process last renewed the
+            lease. The process renews the lease while the call runs, so a call may take longer than
+            its lease. If the process is suspended for longer than the lease, it loses the call.
         wait: How many seconds to wait for a call that another run has claimed.
 
     Raises:
-        UsageError: The database is neither SQLite nor PostgreSQL, cannot be reached, or a number is not valid.
+        UsageError: The database is neither SQLite nor PostgreSQL, cannot be reached, or a number is
+            not valid.
     """
 
     def __init__(
@@ -314,7 +336,9 @@ class Ledger:
             yield connection
 
     def _make_tables(self) -> None:
-        """Make the tables that are missing: who may only read and write tables that are there needs no other right."""
+        """Make the tables that are missing: who may only read and write tables that
+        are there needs no other right.
+        """
         with self._lock:
             # Only the first call waits for tables that cannot be made.
             deadline = time.monotonic() + (_LONGEST_TRY if self._unmade is None else 0)
@@ -345,8 +369,9 @@ class Ledger:
             ConnectionError: The database could not be reached: the call was not claimed.
             DBAPIError: The database refused; the call may have been claimed.
         """
-        # The insert is the lock: if several processes claim a call at once, the database lets only one insert the row.
-        # The other processes read the row under a lock (``FOR UPDATE``), so only one reclaims an abandoned call.
+        # The insert is the lock: if several processes claim a call at once, the database lets only
+        # one insert the row. The other processes read the row under a lock (``FOR UPDATE``), so
+        # only one reclaims an abandoned call.
         key, owner = _key(identity), uuid.uuid4().hex
         row = _row(identity)
         known = self._known(identity)
@@ -380,7 +405,9 @@ class Ledger:
         *,
         again: bool,
     ) -> Claim:
-        """Return the claim on a recorded call; if its outcome is unknown and ``again`` is set, claim it again."""
+        """Return the claim on a recorded call; if its outcome is unknown and
+        ``again`` is set, claim it again.
+        """
         stored = connection.execute(self._asked_for(key).with_for_update()).mappings().first()
         if (
             stored is None
@@ -391,24 +418,29 @@ class Ledger:
             return recorded_claim
         values = begun if again else {"state": "unknown"}
         connection.execute(sa.update(CALLS).where(CALLS.c.key == key).values(**values))
-        return Claim("ours", begun["owner"]) if again else Claim("unknown")
+        if again:
+            return Claim("ours", begun["owner"])
+        return Claim("unknown")
 
     def look(self, identity: Identity) -> Claim | None:
-        """Read the state of a call without changing it; ``dispatch`` calls this before it asks for approval.
+        """Read the state of a call without changing it; ``dispatch`` calls
+        this before it asks for approval.
 
         Args:
             identity: The identity of the call.
 
         Returns:
-            The claim, or ``None`` if the call is not recorded. The state is never ``ours``, which only ``claim``
-            returns.
+            The claim, or ``None`` if the call is not recorded. The state is never ``ours``, which
+            only ``claim`` returns.
         """
         known = self._known(identity)
         if known is not None:
             return known
         with self._transaction() as connection:
             stored = connection.execute(self._asked_for(_key(identity))).mappings().first()
-        return None if stored is None else _to_claim(stored, _row(identity))
+        if stored is None:
+            return None
+        return _to_claim(stored, _row(identity))
 
     def _asked_for(self, key: str) -> Any:
         return sa.select(*CALLS.columns, (CALLS.c.lease_until < self._now).label("is_over")).where(
@@ -426,7 +458,9 @@ class Ledger:
         self._end(_Ended(identity, owner, Claim("done", outcome=outcome)))
 
     def _end(self, ended: _Ended) -> None:
-        """Write the end of a call in several tries; if they fail, keep it, and let the renewal of leases go on trying."""
+        """Write the end of a call in several tries; if they fail, keep it, and let the
+        renewal of leases go on trying.
+        """
         key = _key(ended.identity)
         with self._lock:
             self._ended_calls[key] = ended
@@ -460,7 +494,9 @@ class Ledger:
         ended = self._ended_calls.get(_key(identity))
         if ended is None:
             return None
-        return ended.claim if ended.identity == identity else Claim("other")
+        if ended.identity == identity:
+            return ended.claim
+        return Claim("other")
 
     def drop(self, identity: Identity, owner: str, *, has_begun: bool) -> None:
         """Release a claim: if the tool was called, mark the outcome unknown, else forget the call.
@@ -485,7 +521,9 @@ class Ledger:
             connection.execute(sa.insert(KEPT).values(token=token_id, made=self._now, content=text))
 
     def kept(self, token_id: str) -> str | None:
-        """Return the text stored by ``keep``, or ``None`` once the token was used; ``Registry.resume`` calls it."""
+        """Return the text stored by ``keep``, or ``None`` once the token was
+        used; ``Registry.resume`` calls it.
+        """
         with self._transaction() as connection:
             text: str | None = connection.scalar(
                 sa.select(KEPT.c.content).where(KEPT.c.token == token_id)
@@ -497,8 +535,8 @@ class Ledger:
 
         Args:
             scope: Return only calls in this scope.
-            state: Return only calls in this state: ``"running"``, ``"done"`` or ``"unknown"``. Check yourself whether
-                unknown calls had an effect.
+            state: Return only calls in this state: ``"running"``, ``"done"`` or ``"unknown"``.
+                Check yourself whether unknown calls had an effect.
 
         Raises:
             UsageError: The state is invalid.
@@ -510,7 +548,8 @@ class Ledger:
             (is_expired, "unknown"), (CALLS.c.state == "started", "running"), else_=CALLS.c.state
         ).label("now")
         query = sa.select(CALLS, current_state).order_by(CALLS.c.started)
-        query = query if scope is None else query.where(CALLS.c.scope == scope)
+        if scope is not None:
+            query = query.where(CALLS.c.scope == scope)
         with self._transaction() as connection:
             rows = connection.execute(query).mappings().all()
         return [_entry(row) for row in rows if state in (None, row["now"])]
@@ -588,7 +627,10 @@ def _row(identity: Identity) -> dict[str, str]:
 
 
 def _to_claim(stored: Any, row: Mapping[str, str]) -> Claim:
-    """Convert a stored row to a claim. Its state is ``other`` if the row belongs to a different call with this id."""
+    """Convert a stored row to a claim.
+
+    Its state is ``other`` if the row belongs to a different call with this id.
+    """
     if any(stored[name] != value for name, value in row.items()):
         return Claim("other")
     if stored["state"] == "done":
@@ -602,7 +644,9 @@ def _is_ours(identity: Identity, owner: str) -> Any:
 
 def _entry(row: Any) -> LedgerEntry:
     def to_datetime(seconds: float | None) -> datetime | None:
-        return None if seconds is None else datetime.fromtimestamp(seconds, timezone.utc)
+        if seconds is None:
+            return None
+        return datetime.fromtimestamp(seconds, timezone.utc)
 
     started = to_datetime(row["started"])
     assert started is not None  # noqa: S101 - the column has no NULL

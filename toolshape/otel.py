@@ -1,4 +1,7 @@
-"""Records calls as OpenTelemetry spans and metrics, following its GenAI conventions. Needs the extra ``otel``."""
+"""Records calls as OpenTelemetry spans and metrics, following its GenAI conventions.
+
+Needs the extra ``otel``.
+"""
 
 import functools
 import json
@@ -35,8 +38,8 @@ T = TypeVar("T")
 
 NAMES: Mapping[str, str] = MappingProxyType(
     {
-        # https://github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/execute-tool.md, read 2026-11. The
-        # conventions are still in development.
+        # https://github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/execute-tool.md,
+        # read 2026-11. The conventions are still in development.
         "operation": "gen_ai.operation.name",
         "tool": "gen_ai.tool.name",
         "type": "gen_ai.tool.type",
@@ -69,15 +72,18 @@ def instrument(
 ) -> None:
     """Record a span for every call that runs, and count durations, coercions and refusals.
 
-    A registry that is instrumented already stays as it is: a second call does nothing, and logs a warning.
+    A registry that is instrumented already stays as it is: a second call does nothing, and logs a
+    warning.
 
-    ``instrument`` adds a hook around every call, inside the hooks that were added earlier. It also adds an observer of
-    responses. If tools were bound before ``instrument`` was called, their plans are not recorded.
+    ``instrument`` adds a hook around every call, inside the hooks that were added earlier. It also
+    adds an observer of responses. If tools were bound before ``instrument`` was called, their plans
+    are not recorded.
 
     Args:
         tools: The tools.
-        content: Whether spans include arguments, results, and the exceptions that tools raise (with their messages).
-            Arguments that are marked as secret are masked. Results and exceptions are not searched for secrets.
+        content: Whether spans include arguments, results, and the exceptions that tools raise (with
+            their messages). Arguments that are marked as secret are masked. Results and exceptions
+            are not searched for secrets.
         tracer_provider: The tracer provider. The default is OpenTelemetry's global tracer provider.
         meter_provider: The meter provider. The default is OpenTelemetry's global meter provider.
     """
@@ -94,7 +100,8 @@ def instrument(
 class _Spans:
     """The hook that records a span for each call.
 
-    Two hooks with the same providers are equal, so two instrumented registries that are joined record one span a call.
+    Two hooks with the same providers are equal, so two instrumented registries that are joined
+    record one span a call.
     """
 
     def __init__(
@@ -135,7 +142,10 @@ class _Spans:
 
         def end(result: Result) -> Result:
             _run_safely(lambda: self._set_outcome(span, result), None)
-            error_label = {} if result.error is None else {NAMES["error"]: result.error.code}
+            if result.error is None:
+                error_label = {}
+            else:
+                error_label = {NAMES["error"]: result.error.code}
             _run_safely(
                 lambda: self._duration.record(perf_counter() - started, {**labels, **error_label}),
                 None,
@@ -180,7 +190,10 @@ class _Spans:
 
 
 def _run_safely(work: Callable[[], T], otherwise: T) -> T:
-    """Run telemetry code. Log an exception from a tracer, meter or processor, because it must not fail the call."""
+    """Run telemetry code.
+
+    Log an exception from a tracer, meter or processor, because it must not fail the call.
+    """
     try:
         return work()
     except Exception:
@@ -221,7 +234,8 @@ class _Counts:
         if isinstance(seen.outcome, ResponseError) or seen.continues:
             return
         for result in seen.outcome:
-            # Only known tool names are labels. A model can make up any number of names, and each would add a series.
+            # Only known tool names are labels. A model can make up any number of names, and each
+            # would add a series.
             labels = {NAMES["provider"]: bound.provider.name}
             if result.call.name is not None:
                 labels[NAMES["tool"]] = result.call.name

@@ -1,4 +1,6 @@
-"""Defines the MCP providers for the revisions of the specification (modelcontextprotocol repository, 2026-08-22)."""
+"""Defines the MCP providers for the revisions of the specification
+(modelcontextprotocol repository, 2026-08-22).
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,8 +32,8 @@ from toolshape._schema.references import resolver, wrap_in_field
 from toolshape._schema.union_branches import are_disjoint
 from toolshape._schema.walk import compose, inline_all_but_recursion
 
-# References are legal, but clients fail on them (copilot-cli#1876, codex#3152, claude-code#76040), so all references
-# that are not recursive are inlined.
+# References are legal, but clients fail on them (copilot-cli#1876, codex#3152, claude-code#76040),
+# so all references that are not recursive are inlined.
 INLINED = (inline_all_but_recursion,)
 _RESULT = "result"
 """The key for a value that is not an object, in the output schema and in structured content."""
@@ -42,9 +44,9 @@ _NULL = {"type": "null"}
 def envelope(spec: Spec, strict: bool) -> JsonObject:
     """Write an entry that clients of every revision accept.
 
-    Until 2025-11-25, the root of an output schema must say ``"type": "object"`` explicitly. If one root does not, a
-    client refuses the whole list of tools (official SDK 2.3.0 with ``mode="legacy"``, seen 2026-11-22). So a value that
-    is not an object goes into ``result``.
+    Until 2025-11-25, the root of an output schema must say ``"type": "object"`` explicitly. If one
+    root does not, a client refuses the whole list of tools (official SDK 2.3.0 with
+    ``mode="legacy"``, seen 2026-11-22). So a value that is not an object goes into ``result``.
     """
     tool = envelope_of_any_output(spec, strict)
     if "outputSchema" in tool:
@@ -53,12 +55,16 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 
 def _object_output(schema: JsonSchema) -> JsonSchema:
-    """Return a schema whose root is an object: objects stay as they are, other values go into the field ``result``."""
-    # There are three cases: all values are objects, no value is an object, or only some values are objects. In the
-    # third case, the root admits both forms.
+    """Return a schema whose root is an object: objects stay as they are, other
+    values go into the field ``result``.
+    """
+    # There are three cases: all values are objects, no value is an object, or only some values are
+    # objects. In the third case, the root admits both forms.
     resolve = resolver(schema)
     if are_disjoint(schema, _NO_OBJECT, resolve):
-        return schema if "type" in schema else {"type": "object", **schema}
+        if "type" in schema:
+            return schema
+        return {"type": "object", **schema}
     wrapped = wrap_in_field(schema, _RESULT)
     if are_disjoint(schema, {"type": "object"}, resolve):
         return wrapped
@@ -76,8 +82,8 @@ def _object_output(schema: JsonSchema) -> JsonSchema:
 def envelope_of_any_value(spec: Spec, strict: bool) -> JsonObject:
     """Write an entry for 2026-07-28: the output schema may be any schema.
 
-    If a tool may return null, all its values go into ``result``: the official SDK 2.3.0 omits structured content that
-    is null, and refuses a result without structured content (2026-11-23).
+    If a tool may return null, all its values go into ``result``: the official SDK 2.3.0 omits
+    structured content that is null, and refuses a result without structured content (2026-11-23).
     """
     tool = envelope_of_any_output(spec, strict)
     schema = tool.get("outputSchema")
@@ -87,7 +93,10 @@ def envelope_of_any_value(spec: Spec, strict: bool) -> JsonObject:
 
 
 def envelope_of_any_output(spec: Spec, strict: bool) -> JsonObject:  # noqa: ARG001 - there is no strict form
-    """Write an entry with the tool's output schema. The schema has inlined references and no wrapper."""
+    """Write an entry with the tool's output schema.
+
+    The schema has inlined references and no wrapper.
+    """
     tool: JsonObject = {"name": spec.name, "inputSchema": spec.parameters}
     if spec.title:
         tool["title"] = spec.title
@@ -128,7 +137,9 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
 
 
 def recognises(body: Any) -> bool:
-    """Return whether a body is a ``tools/call`` request, or its parameters as the SDK passes them to a handler."""
+    """Return whether a body is a ``tools/call`` request, or its parameters as
+    the SDK passes them to a handler.
+    """
     return _is_params(body) or (
         member(body, "method") == "tools/call" and member(body, "params") is not None
     )
@@ -141,7 +152,8 @@ def _is_params(body: Any) -> bool:
 def _is_plain_params(body: Any) -> bool:
     """Return whether a body is a dict of request parameters.
 
-    Other families have calls of this form, so ``read`` accepts such a dict, but ``recognises`` does not.
+    Other families have calls of this form, so ``read`` accepts such a dict, but ``recognises`` does
+    not.
     """
     return (
         isinstance(body, dict) and isinstance(body.get("name"), str) and not body.keys() - _PARAMS
@@ -161,19 +173,25 @@ _PARAMS = frozenset(
         "requestState",
     }
 )
-"""The fields of CallToolRequestParams in the official SDK 2.3.0 and in the specification until 2026-07-28."""
+"""The fields of CallToolRequestParams in the official SDK 2.3.0 and in the
+specification until 2026-07-28.
+"""
 
 
 def read(body: Any) -> Reading | None:
-    params = (
-        body.get("params") if type(body) is dict and body.get("method") == "tools/call" else None
-    )
+    if type(body) is dict and body.get("method") == "tools/call":
+        params = body.get("params")
+    else:
+        params = None
     if type(params) is dict:  # a server makes this dict for each call
         return _reading(body.get("id"), params.get("name"), params.get("arguments"), body)
     is_plain = params is None and _is_plain_params(body)
     if params is None and not (is_plain or recognises(body)):
         return None
-    params = body if is_plain or _is_params(body) else member(body, "params")
+    if is_plain or _is_params(body):
+        params = body
+    else:
+        params = member(body, "params")
     return _reading(member(body, "id"), member(params, "name"), member(params, "arguments"), body)
 
 
@@ -199,7 +217,8 @@ def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
     """Write a CallToolResult for each result, in a form that clients of every revision can read.
 
-    Revisions from 2026-07-28 on require ``resultType``, and all earlier revisions allow further fields in a result.
+    Revisions from 2026-07-28 on require ``resultType``, and all earlier revisions allow further
+    fields in a result.
     """
     return [
         {**_write_result(result, is_wrapped=True), "resultType": "complete"} for result in results
@@ -207,7 +226,9 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
 
 
 def write_results_until_2025_11_25(results: Sequence[Result]) -> list[WireMessage]:
-    """Write results for revisions until 2025-11-25: structured content is an object, and there is no ``resultType``."""
+    """Write results for revisions until 2025-11-25: structured content is an object,
+    and there is no ``resultType``.
+    """
     return [_write_result(result, is_wrapped=True) for result in results]
 
 
@@ -222,7 +243,8 @@ def write_results_of_any_value(results: Sequence[Result]) -> list[WireMessage]:
 
 
 def _write_result(result: Result, *, is_wrapped: bool) -> WireMessage:
-    """Write the text, and the value as structured content, which a client validates against the output schema.
+    """Write the text, and the value as structured content, which a client
+    validates against the output schema.
 
     An error is also written as a result (SEP-1303).
     """
@@ -232,7 +254,10 @@ def _write_result(result: Result, *, is_wrapped: bool) -> WireMessage:
     }
     parts = result.parts
     if parts:
-        blocks = parts.content if isinstance(parts, McpParts) else None
+        if isinstance(parts, McpParts):
+            blocks = parts.content
+        else:
+            blocks = None
         pieces = parts if blocks is None else blocks
         message["content"] = [
             piece if isinstance(piece, dict) else _write_piece(piece) for piece in pieces
@@ -249,7 +274,10 @@ def _write_result(result: Result, *, is_wrapped: bool) -> WireMessage:
     )  # the text was neither cut nor marked
     if result.error is None and is_complete:
         value = result_json(result)
-        is_bare = isinstance(value, dict) if is_wrapped else not _may_be_null(result, value)
+        if is_wrapped:
+            is_bare = isinstance(value, dict)
+        else:
+            is_bare = not _may_be_null(result, value)
         message["structuredContent"] = value if is_bare else {_RESULT: value}
     return message
 
@@ -260,7 +288,9 @@ def _may_be_null(result: Result, value: Any) -> bool:
 
 
 def _is_accepted(structured: Any, is_wrapped: bool) -> bool:
-    """Return whether a client accepts this structured content: clients before 2026-07-28 accept only an object."""
+    """Return whether a client accepts this structured content: clients before
+    2026-07-28 accept only an object.
+    """
     return not is_wrapped or isinstance(structured, dict)
 
 

@@ -23,7 +23,8 @@ class Deny:
     """The decision not to run a call.
 
     Args:
-        text: The text that the model reads. If it is empty, the model reads that the call was not allowed.
+        text: The text that the model reads. If it is empty, the model reads that the call was not
+            allowed.
 
     Raises:
         UsageError: ``text`` is not a string.
@@ -42,7 +43,9 @@ class Deny:
 
 
 Decision: TypeAlias = bool | Deny | Mapping[str, Any]
-"""``True`` approves a call, ``Deny(text)`` or ``False`` denies it, and a dict of other arguments edits it."""
+"""``True`` approves a call, ``Deny(text)`` or ``False`` denies it, and a
+dict of other arguments edits it.
+"""
 _STARS = "**********"  # the mask that pydantic shows in place of a secret
 
 
@@ -64,8 +67,8 @@ def approve(results: Results, given: Any, *, again: bool = False) -> None:
         again: Whether the calls run even if they may have run before.
 
     Raises:
-        UsageError: A call is not in these results, is running or answered, cannot run as it was shown, or may have run;
-            no call was approved.
+        UsageError: A call is not in these results, is running or answered, cannot run as it was
+            shown, or may have run; no call was approved.
     """
     entries = _undecided_entries(results, given, "plan.approve")
     for entry in entries:
@@ -73,8 +76,10 @@ def approve(results: Results, given: Any, *, again: bool = False) -> None:
             raise _lost_error("plan.approve", entry[2])
         if not again and state.state_of(results, entry[0]) == "elsewhere":
             raise UsageError(
-                f"plan.approve names {entry[1]!r}, which had begun when this turn was stored, and may have had its "
-                "effect: run it with the ledger that records its calls, deny it, or pass again=True to run it once more"
+                f"plan.approve names {entry[1]!r}, which had begun when this turn was stored, "
+                "and may have had its "
+                "effect: run it with the ledger that records its calls, deny it, or pass "
+                "again=True to run it once more"
             )
     if conflicts := state.approve(results, entries, again=again):
         raise _decided_elsewhere_error("plan.approve", conflicts[0][1])
@@ -114,12 +119,13 @@ def _deny_result(ready: Ready, reason: str) -> Result:
 
 
 def edit(results: Results, given: Any, arguments: Mapping[str, Any]) -> Call:
-    """Give a call other arguments, in canonical form; the tool's approval rule then decides again if the call waits.
+    """Give a call other arguments, in canonical form; the tool's approval rule then
+    decides again if the call waits.
 
     Raises:
         CallError: The arguments are invalid; the call is unchanged.
-        UsageError: The call is not in these results, or is running or answered; ``given`` names several calls; or an
-            argument is the mask of a secret.
+        UsageError: The call is not in these results, or is running or answered; ``given`` names
+            several calls; or an argument is the mask of a secret.
     """
     values: Any = arguments
     if not isinstance(values, Mapping):
@@ -127,12 +133,14 @@ def edit(results: Results, given: Any, arguments: Mapping[str, Any]) -> Call:
     entries = _undecided_entries(results, given, "plan.edit")
     if len(entries) != 1:
         raise UsageError(
-            f"plan.edit takes one call, but {given!r} names {len(entries)} calls: pass one call from plan.pending"
+            f"plan.edit takes one call, but {given!r} names {len(entries)} calls: pass one call "
+            "from plan.pending"
         )
     old_entry: Ready = entries[0]
     if state.state_of(results, old_entry[0]) == "elsewhere":
         raise UsageError(
-            f"plan.edit names {old_entry[1]!r}, which had begun when this turn was stored: approve it with again=True "
+            f"plan.edit names {old_entry[1]!r}, which had begun when this turn was stored: "
+            "approve it with again=True "
             "first, or deny it"
         )
     handler = _handler_of(old_entry[2]).canonical
@@ -166,7 +174,8 @@ def _lost_error(what: str, target: StoredTarget) -> UsageError:
 def validate_edit(
     handler: Handler, arguments: Mapping[str, Any]
 ) -> tuple[JsonObject, Any, tuple[Coercion, ...]]:
-    """Return a copy of edited arguments in canonical form, the validated arguments, and the coercions.
+    """Return a copy of edited arguments in canonical form, the
+    validated arguments, and the coercions.
 
     Raises:
         CallError: The arguments are invalid.
@@ -206,7 +215,8 @@ def _undecided_entries(results: Results, given: Any, what: str) -> list[Ready]:
     """Return the entries of the given calls, in call order; none of them may have begun.
 
     Raises:
-        UsageError: A call is not in these results, was edited, or is running or answered; or the plan was paused.
+        UsageError: A call is not in these results, was edited, or is running or answered; or the
+            plan was paused.
     """
     controls = state.controls_of(results)
     entries: list[Ready] = []
@@ -215,11 +225,10 @@ def _undecided_entries(results: Results, given: Any, what: str) -> list[Ready]:
         if call_state == "given away":
             raise UsageError(f"{what}: this plan was paused: pass the decisions to resume()")
         if call_state not in state.UNDECIDED:
-            status = (
-                "is answered"
-                if results._answers[position] is not None
-                else "is running, or was interrupted"
-            )
+            if results._answers[position] is not None:
+                status = "is answered"
+            else:
+                status = "is running, or was interrupted"
             raise UsageError(f"{what} names {results.calls[position]!r}, which {status}")
         entries.append(controls.entries[position])
     return entries

@@ -1,7 +1,9 @@
-"""Runs each call at most once: answers known calls with the recorded outcome, and records the outcome of new calls.
+"""Runs each call at most once: answers known calls with the recorded outcome, and
+records the outcome of new calls.
 
-A ledger identifies a call by its scope, its id, its tool, and its arguments as the model wrote them. Edits do not
-count, because a response that is delivered again holds the arguments that the model wrote.
+A ledger identifies a call by its scope, its id, its tool, and its arguments as the model wrote
+them. Edits do not count, because a response that is delivered again holds the arguments that the
+model wrote.
 """
 
 import functools
@@ -36,8 +38,9 @@ _LONGEST_POLL = 1.0
 class LedgerRun:
     """A run of one plan under a ledger, which knows earlier calls and records new calls.
 
-    ``stops`` are the exceptions by which the ledger asks the process to end, such as ``SystemExit``. They are raised when
-    the run is over, because a call that has run keeps its result.
+    ``stops`` are the exceptions by which the ledger asks the process to end, such as
+    ``SystemExit``. They are raised when the run is over, because a call that has run keeps its
+    result.
     """
 
     results: Results
@@ -73,8 +76,8 @@ def ledger_run(results: Results, ledger: LedgerStore | None, scope: str | None) 
     Args:
         results: The results of the plan.
         ledger: The ledger.
-        scope: The application's name for where these calls were made; by default, the scope of an earlier run, or of
-            the run before the plan was paused.
+        scope: The application's name for where these calls were made; by default, the scope of an
+            earlier run, or of the run before the plan was paused.
 
     Raises:
         UsageError: ``ledger`` is not a ledger, or ``scope`` is not a valid string.
@@ -88,16 +91,18 @@ def ledger_run(results: Results, ledger: LedgerStore | None, scope: str | None) 
 
 
 async def look_up(run: LedgerRun, wanted: AbstractSet[int] | None, steps: Steps) -> None:
-    """Answer the calls that the ledger knows: those that wait for approval, and those that had begun elsewhere.
+    """Answer the calls that the ledger knows: those that wait for approval, and
+    those that had begun elsewhere.
 
-    No person then has to approve a call that has already run. A call that had begun elsewhere is waited for, like a call
-    that is claimed; if the ledger does not know how it ended, its answer says so. The ledger also gets the denials, so a
-    denied call does not run if its response is delivered again.
+    No person then has to approve a call that has already run. A call that had begun elsewhere is
+    waited for, like a call that is claimed; if the ledger does not know how it ended, its answer
+    says so. The ledger also gets the denials, so a denied call does not run if its response is
+    delivered again.
 
     Args:
         run: The run.
-        wanted: The positions of the calls that the run names; ``None`` for all. Of the calls that had begun elsewhere,
-            only these are waited for.
+        wanted: The positions of the calls that the run names; ``None`` for all. Of the calls that
+            had begun elsewhere, only these are waited for.
         steps: How to wait.
     """
     await record_denials(run, steps)
@@ -121,7 +126,9 @@ async def look_up(run: LedgerRun, wanted: AbstractSet[int] | None, steps: Steps)
 
 
 async def _look(run: LedgerRun, identity: Identity, steps: Steps, *, waits: bool) -> Claim | None:
-    """Look a call up; if ``waits``, wait while it runs elsewhere, until the ledger's wait time is over."""
+    """Look a call up; if ``waits``, wait while it runs elsewhere, until
+    the ledger's wait time is over.
+    """
     deadline, delay = monotonic() + (run.ledger.wait if waits else 0), _POLL
     while True:
         claim = await steps.blocking(lambda: run.ledger.look(identity))
@@ -165,7 +172,9 @@ def _may_run_again(tool: ToolFacts) -> bool:
 
 
 class LedgerGuard:
-    """The outermost hook of a call under a ledger: runs the call, or returns the outcome that the ledger recorded."""
+    """The outermost hook of a call under a ledger: runs the call, or returns the
+    outcome that the ledger recorded.
+    """
 
     __slots__ = ("_position", "_run")
 
@@ -204,7 +213,8 @@ class LedgerGuard:
     def _unclaimed(self, call: Call, error: BaseException) -> Result:
         """Return the result of a call that could not be claimed.
 
-        Only if the ledger could not be reached is it certain that the call is not recorded, so it may run later.
+        Only if the ledger could not be reached is it certain that the call is not recorded, so it
+        may run later.
 
         Raises:
             BaseException: The run is interrupted or cancelled.
@@ -226,7 +236,10 @@ class LedgerGuard:
         state.begin(state.controls_of(self._run.results), self._position)
 
     async def _claim(self, context: CallContext, identity: Identity, steps: Steps) -> Claim:
-        """Claim the call in the ledger. While the call runs elsewhere, retry until the ledger's wait time is over."""
+        """Claim the call in the ledger.
+
+        While the call runs elsewhere, retry until the ledger's wait time is over.
+        """
         ledger = self._run.ledger
         again = (
             _may_run_again(context.tool)
@@ -261,7 +274,10 @@ class LedgerGuard:
         except BaseException:  # interrupted or cancelled: how far the call got is unknown
             await try_write(steps, lambda: ledger.drop(identity, owner, has_begun=True))
             raise
-        output = record_of(context.tool).output if isinstance(context.tool, Tool) else None
+        if isinstance(context.tool, Tool):
+            output = record_of(context.tool).output
+        else:
+            output = None
         try:
             outcome = json.dumps(store_result(result, output))
         except Exception:  # a hook may have put anything into a result
@@ -291,7 +307,9 @@ async def try_write(steps: Steps, work: Callable[[], None]) -> None:
 async def record_answer(
     ledger: LedgerStore, identity: Identity, answer: Result, steps: Steps
 ) -> Result:
-    """Record and return the answer to a call that is not run; if the ledger knows the call, return its outcome."""
+    """Record and return the answer to a call that is not run; if the ledger
+    knows the call, return its outcome.
+    """
     if not identity.is_lasting:
         return answer
     claim = await steps.blocking(lambda: ledger.claim(identity, again=False))
@@ -307,7 +325,10 @@ def _answer_from_claim(call: Call, claim: Claim) -> Result:
     """Return the answer to a call that another run has begun."""
     if claim.state == "done":
         return restore_result(call, json.loads(claim.outcome), replayed=True)
-    code: CallErrorCode = "duplicate_call" if claim.state == "other" else "unknown_outcome"
+    if claim.state == "other":
+        code: CallErrorCode = "duplicate_call"
+    else:
+        code = "unknown_outcome"
     return _refusal(call, CallError(code, tool=call.wire_name, text=claim.state))
 
 

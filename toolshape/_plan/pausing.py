@@ -19,11 +19,16 @@ from toolshape._records.calls import JsonObject
 from toolshape._records.errors import UsageError
 
 VERSION = 3  # version 1 encoded bytes differently; version 2 knew no answers
-_NEEDS_LEDGER = "a tool takes secrets, which a token never contains: pass ledger=, which stores the model's messages"
+_NEEDS_LEDGER = (
+    "a tool takes secrets, which a token never contains: pass ledger=, which stores the model's "
+    "messages"
+)
 
 
 class Pause(NamedTuple):
-    """The arguments of ``Plan.pause``; ``scope`` is the given ledger scope, or that of an earlier run."""
+    """The arguments of ``Plan.pause``; ``scope`` is the given ledger
+    scope, or that of an earlier run.
+    """
 
     key: bytes | str
     audience: str
@@ -87,7 +92,8 @@ def _check_options(given: Pause) -> None:
         check_ledger(given.ledger, None)
     if not isinstance(expires, timedelta) or expires <= timedelta():
         raise UsageError(
-            f"expires= takes the time that the plan may wait, such as timedelta(days=1), not {expires!r}"
+            "expires= takes the time that the plan may wait, such as timedelta(days=1), not "
+            f"{expires!r}"
         )
     if not isinstance(audience, str):
         raise UsageError(
@@ -98,10 +104,12 @@ def _check_options(given: Pause) -> None:
 def _pack_plan(
     results: Results, previous_states: Mapping[int, State]
 ) -> tuple[JsonObject, str, bool]:
-    """Return what a token shows of a plan, the plan's record as text, and whether the record may hold secrets.
+    """Return what a token shows of a plan, the plan's record as text, and
+    whether the record may hold secrets.
 
     Raises:
-        UsageError: The arguments of a call that has not run cannot be written as JSON, or change when validated again.
+        UsageError: The arguments of a call that has not run cannot be written as JSON, or change
+            when validated again.
     """
     record = snapshot(results, previous_states)
     for position in previous_states:
@@ -113,7 +121,9 @@ def _pack_plan(
 
 
 def _shown_call(call: StoredCallState) -> JsonObject:
-    """Return what the holder of a token reads of a call: whether it waits, and its arguments without secrets."""
+    """Return what the holder of a token reads of a call: whether it waits, and
+    its arguments without secrets.
+    """
     about: JsonObject = {"id": call.id, "tool": call.tool, "state": call.state}
     if call.state == "answered":
         return about

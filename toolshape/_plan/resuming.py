@@ -26,7 +26,8 @@ from toolshape._records.result import Result
 class Resumption(NamedTuple):
     """The arguments of ``Registry.resume``.
 
-    ``open_turn`` makes the results of the plan from its record. ``adopt`` gets the results before the first call runs.
+    ``open_turn`` makes the results of the plan from its record. ``adopt`` gets the results before
+    the first call runs.
     """
 
     token: Any
@@ -59,7 +60,10 @@ async def resume(given: Resumption, steps: Steps) -> Results:
         )
     record = await _load_record(content, key_bytes, ledger, steps)
     results = given.open_turn(replace(record, scope=content["scope"], unnamed=content["unnamed"]))
-    under_ledger = None if ledger is None else ledger_run(results, ledger, None)
+    if ledger is None:
+        under_ledger = None
+    else:
+        under_ledger = ledger_run(results, ledger, None)
     if under_ledger is not None:
         # A decision on a call that the ledger answers has no effect.
         await look_up(under_ledger, frozenset(), steps)
@@ -124,7 +128,9 @@ async def _claim_token(identity: Identity, ledger: LedgerStore, steps: Steps) ->
 async def _write_denials(
     run: LedgerRun, denials: Sequence[tuple[Ready, Result]], steps: Steps
 ) -> None:
-    """Deny calls, but first record the denials, so neither this token nor its response can run the calls later."""
+    """Deny calls, but first record the denials, so neither this token nor its
+    response can run the calls later.
+    """
     for entry, denial in denials:
         answer = await record_answer(run.ledger, run.identity(entry[0]), denial, steps)
         state.deny(run.results, [(entry, answer)])
@@ -147,13 +153,15 @@ async def _load_record(
     if text is None or digest(key, text) != content["in_ledger"]:
         raise TokenError(
             "used",
-            "the ledger has no messages for this token: the token was used, or belongs to another ledger",
+            "the ledger has no messages for this token: the token was used, or belongs to "
+            "another ledger",
         )
     return parse_record(text)
 
 
 def _decide(results: Results, decisions: Mapping[str, Decision]) -> list[tuple[Ready, Result]]:
-    """Approve or edit calls as decided; return the calls to deny, each with the result that denies the call.
+    """Approve or edit calls as decided; return the calls to deny, each with
+    the result that denies the call.
 
     Raises:
         CallError: A decision edits a call to invalid arguments.
@@ -162,12 +170,14 @@ def _decide(results: Results, decisions: Mapping[str, Decision]) -> list[tuple[R
     decisions_by_id: Any = decisions
     if not isinstance(decisions_by_id, Mapping):
         raise UsageError(
-            f'decisions= takes a dict by call id, such as {{"call_1": True}}, not {type(decisions_by_id).__name__}'
+            'decisions= takes a dict by call id, such as {"call_1": True}, not '
+            f"{type(decisions_by_id).__name__}"
         )
     ids = {call.id for call in results.calls}
     if unknown_ids := [call_id for call_id in decisions_by_id if call_id not in ids]:
         raise UsageError(
-            f"decisions= names {unknown_ids[0]!r}, but no call of this plan has this id: use {sorted(ids)}"
+            f"decisions= names {unknown_ids[0]!r}, but no call of this plan has this id: use "
+            f"{sorted(ids)}"
         )
     denials: list[tuple[Ready, Result]] = []
     for call_id, decision in decisions_by_id.items():
@@ -215,12 +225,17 @@ def _check_decision(call_id: str, decision: Any) -> None:
     """Check that a value is a decision.
 
     Raises:
-        UsageError: The value is not a decision. A bare string is rejected, because it could mean approval or denial.
+        UsageError: The value is not a decision. A bare string is rejected, because it could mean
+            approval or denial.
     """
     if isinstance(decision, (bool, Deny, Mapping)):
         return
-    way_out = f"Deny({decision!r})" if isinstance(decision, str) else "Deny('why')"
+    if isinstance(decision, str):
+        way_out = f"Deny({decision!r})"
+    else:
+        way_out = "Deny('why')"
     raise UsageError(
-        f"the decision on {call_id!r} is {decision!r}: pass True to run the call, {way_out} to deny it, or a dict of "
+        f"the decision on {call_id!r} is {decision!r}: pass True to run the call, {way_out} to "
+        "deny it, or a dict of "
         "other arguments"
     )

@@ -594,7 +594,8 @@ def give_away(results: Results) -> tuple[dict[int, State], str]:
             return (
                 {},
                 (
-                    "this plan was paused before, or its results were pickled: resume the plan with "
+                    "this plan was paused before, or its results were pickled: resume the plan "
+                    "with "
                     "its token"
                 ),
             )

@@ -4,7 +4,8 @@ value is valid or no rule applies.
 A valid value is never touched: the checker names the places that it refuses, and only these are
 looked at. At each, the schema says what was expected, a rule proposes a value, and the whole is
 checked again, because a text that became an object may hold faults of its own. In a union, each
-branch coerces a copy. Those that become valid must agree on the value, or choosing would be a guess.
+branch coerces a copy. Those that become valid must agree on the value, or choosing would be a
+guess.
 
 Two things bound the work. A round coerces one layer, and there are six. Every look costs some units
 of a budget that is one for the payload, so that a value with a million faults is refused as such

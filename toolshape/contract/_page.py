@@ -56,7 +56,8 @@ _LEGEND = {
     "lossy": (
         "n differences",
         (
-            "In n places, the provider's schema cannot state a rule of the tool. toolshape validates "
+            "In n places, the provider's schema cannot state a rule of the tool. toolshape "
+            "validates "
             "these rules."
         ),
     ),

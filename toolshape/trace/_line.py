@@ -30,7 +30,9 @@ _IDS = ("id", "responseId", "response_id", "request_id")
 
 
 def has_failed(seen: ObservedResponse) -> bool:
-    """Return whether the response is unreadable, a call or the answer failed, or the verdict is not right."""
+    """Return whether the response is unreadable, a call or the answer
+    failed, or the verdict is not right.
+    """
     if isinstance(seen.outcome, ResponseError) or seen.notes.get("label") in ("wrong", "failed"):
         return True
     if seen.outcome.output is not None and not seen.outcome.output.ok:
@@ -55,13 +57,17 @@ def line_of(bound: Bound, seen: ObservedResponse, redact: Sequence[Pattern]) -> 
         UsageError: A pattern in ``redact`` names a tool, and a field that the tool does not have.
     """
     hidden = {tool.name: hidden_of(tool, redact) for tool in bound.tools}
-    # A pattern may name a tool that is not bound here, or be misspelt. Then the body must not be recorded as received.
+    # A pattern may name a tool that is not bound here, or be misspelt. Then the body must not be
+    # recorded as received.
     answer = _answer_of(bound, seen.outcome, redact)
     known_names = ("*", *hidden, *([] if answer is None else [answer.name]))
     is_elsewhere = any(name not in known_names for name, _ in redact)
     some_are_hidden = is_elsewhere or any(places.is_needed for places in hidden.values())
     some_are_hidden = some_are_hidden or (answer is not None and answer.hidden.is_needed)
-    body = _named_piece(seen.response) if seen.stream else _body_json(seen.response)
+    if seen.stream:
+        body = _named_piece(seen.response)
+    else:
+        body = _body_json(seen.response)
     line: JsonObject = {
         "version": VERSION,
         "at": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
@@ -78,9 +84,10 @@ def line_of(bound: Bound, seen: ObservedResponse, redact: Sequence[Pattern]) -> 
     else:
         results = seen.outcome
         # The text around a call is not recorded, because a model may repeat a secret there.
-        calls = (
-            {"calls": [_call(result, hidden) for result in results]} if some_are_hidden else None
-        )
+        if some_are_hidden:
+            calls = {"calls": [_call(result, hidden) for result in results]}
+        else:
+            calls = None
         line |= calls or _whole_response(seen, body)
         line["finish"] = results.finish
         edits = [state.is_edited(results, position) for position in range(len(results))]
@@ -107,14 +114,19 @@ class _Answer(NamedTuple):
 def _answer_of(
     bound: Bound, outcome: Results | ResponseError, redact: Sequence[Pattern]
 ) -> _Answer | None:
-    """Return what is hidden in the answer: of the results, which may be a restored turn's, or else of the bound output."""
+    """Return what is hidden in the answer: of the results, which may be a restored
+    turn's, or else of the bound output.
+    """
     target = answer_target_of(outcome) or bound_tools_of(bound).answer
     if target is None:
         return None
     if isinstance(
         target, StoredAnswerTarget
     ):  # the type is not here: the whole answer is hidden, or nothing is
-        schema = {"writeOnly": True} if target.has_secrets or redact else {}
+        if target.has_secrets or redact:
+            schema = {"writeOnly": True}
+        else:
+            schema = {}
         return _Answer(target.name, hidden_in(target.name, Secrets(schema), ()))
     hidden = hidden_in(target.name, target.record.secrets, redact)
     return _Answer(target.name, hidden)
@@ -125,7 +137,10 @@ def _is_answer(call: Call) -> bool:
 
 
 def _outcome_of_answer(answer: _Answer, read: Answer[Any]) -> JsonObject:
-    """Return the outcome of the answer, without its value. If nothing is hidden, the body holds the value."""
+    """Return the outcome of the answer, without its value.
+
+    If nothing is hidden, the body holds the value.
+    """
     outcome: JsonObject = {
         "output": answer.name,
         "ok": read.ok,
@@ -165,13 +180,20 @@ def _request_id(response: Any, body: Any) -> str | None:
         if isinstance(candidate, str) and candidate:
             return candidate
     request_id = member(member(body, "ResponseMetadata") or {}, "RequestId")  # botocore
-    return request_id if isinstance(request_id, str) else None
+    if isinstance(request_id, str):
+        return request_id
+    return None
 
 
 def _named_piece(pieces: Sequence[Any]) -> Any:
-    """Return the first object of a stream that names a model: an event, or the message or response inside it."""
+    """Return the first object of a stream that names a model: an event, or the
+    message or response inside it.
+    """
     for piece in pieces:
-        event = None if isinstance(piece, (str, bytes, bytearray)) else to_plain_json(piece)
+        if isinstance(piece, (str, bytes, bytearray)):
+            event = None
+        else:
+            event = to_plain_json(piece)
         for candidate in (event, member(event, "message"), member(event, "response")):
             if model_name(candidate) is not None:
                 return candidate
@@ -186,13 +208,17 @@ def _whole_response(seen: ObservedResponse, body: Any) -> JsonObject:
             "stream_ended": seen.stream == "ended",
         }
     is_text = isinstance(seen.response, (str, bytes, bytearray))
-    return {"text": _text_or_json(seen.response)} if is_text else {"body": body}
+    if is_text:
+        return {"text": _text_or_json(seen.response)}
+    return {"body": body}
 
 
 def _text_or_json(piece: Any) -> Any:
     if isinstance(piece, (bytes, bytearray)):
         return bytes(piece).decode(errors="surrogateescape")
-    return piece if isinstance(piece, str) else to_plain_json(parse_body(piece))
+    if isinstance(piece, str):
+        return piece
+    return to_plain_json(parse_body(piece))
 
 
 def _digest_of_body(response: Any) -> JsonObject:
@@ -203,8 +229,9 @@ def _digest_of_body(response: Any) -> JsonObject:
 def _call(result: Result, hidden: dict[str, Hidden]) -> JsonObject:
     """Return the record of a call, for a trace line without the body.
 
-    If the tool has no hidden places, the arguments are recorded as received. Otherwise they are recorded in canonical
-    form, without the hidden values. If they cannot be read, only their length and hash are recorded.
+    If the tool has no hidden places, the arguments are recorded as received. Otherwise they are
+    recorded in canonical form, without the hidden values. If they cannot be read, only their length
+    and hash are recorded.
     """
     call, error = result.call, result.error
     if call.name is None:  # The call may have been meant for a tool with hidden places.
@@ -226,7 +253,10 @@ def _call(result: Result, hidden: dict[str, Hidden]) -> JsonObject:
 
 
 def _is_read(result: Result) -> bool:
-    """Return whether the arguments were read without repair. After a repair, the hidden places are not known."""
+    """Return whether the arguments were read without repair.
+
+    After a repair, the hidden places are not known.
+    """
     if result.error is not None and result.error.code in (
         "malformed_arguments",
         "truncated_arguments",
@@ -260,13 +290,12 @@ def _outcome(
 ) -> JsonObject:
     call, error = result.call, result.error
     is_answer = _is_answer(call)
-    hidden_places = (
-        answer.hidden
-        if answer is not None and is_answer
-        else None
-        if call.name is None
-        else hidden.get(call.name)
-    )
+    if answer is not None and is_answer:
+        hidden_places = answer.hidden
+    elif call.name is None:
+        hidden_places = None
+    else:
+        hidden_places = hidden.get(call.name)
     arguments = result.arguments
     outcome: JsonObject = {
         "id": call.id,

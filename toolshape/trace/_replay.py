@@ -1,4 +1,7 @@
-"""Defines ``replay``, which plans recorded responses with the current tools, and reports changes. No tool is run."""
+"""Defines ``replay``, which plans recorded responses with the current tools, and reports changes.
+
+No tool is run.
+"""
 
 import functools
 import json
@@ -25,11 +28,14 @@ _MOST_SHOWN = 50
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Replay:
-    """The changes since a trace was recorded. The result does not depend on the executor, and contains no times.
+    """The changes since a trace was recorded.
 
-    ``responses`` and ``calls`` count the responses and calls in the trace. ``not_compared`` counts the calls that could
-    not be compared, for example because the trace does not hold their secrets. ``unreadable`` lists the numbers of the
-    lines that could not be read, for example unfinished lines. ``str()`` lists the changes, regressions first.
+    The result does not depend on the executor, and contains no times.
+
+    ``responses`` and ``calls`` count the responses and calls in the trace. ``not_compared`` counts
+    the calls that could not be compared, for example because the trace does not hold their secrets.
+    ``unreadable`` lists the numbers of the lines that could not be read, for example unfinished
+    lines. ``str()`` lists the changes, regressions first.
     """
 
     responses: int
@@ -44,7 +50,9 @@ class Replay:
         return tuple(change for change in self.changes if change.is_regression)
 
     def to_json_lines(self) -> str:
-        """Return JSON lines: one line with the counts, then one line for each change with its stages."""
+        """Return JSON lines: one line with the counts, then one line
+        for each change with its stages.
+        """
         counts = {
             "responses": self.responses, "calls": self.calls, "not_compared": self.not_compared,
             "unreadable": list(self.unreadable), "changes": len(self.changes), "regressions": len(self.regressions),
@@ -75,7 +83,10 @@ class Replay:
 
 
 class _Part(NamedTuple):
-    """The result of one span, with lines numbered from 1. ``failure`` tells why the tools could not be loaded."""
+    """The result of one span, with lines numbered from 1.
+
+    ``failure`` tells why the tools could not be loaded.
+    """
 
     lines: int
     responses: int
@@ -93,16 +104,17 @@ def replay(
 
     Args:
         path: A trace that ``record_to`` wrote.
-        tools: The current tools: a registry, or a string ``"module:name"`` or ``"path.py:name"``. Each worker imports
-            the registry that the string names.
-        executor: An executor of ``concurrent.futures``, or a callable that makes an executor, for example
-            ``ProcessPoolExecutor`` or the ``get_executor`` of a Dask client. Its workers process spans of the file, so
-            each worker must be able to open the file. If an executor from a callable breaks, the callable is called
-            again, and the lost spans are repeated.
+        tools: The current tools: a registry, or a string ``"module:name"`` or ``"path.py:name"``.
+            Each worker imports the registry that the string names.
+        executor: An executor of ``concurrent.futures``, or a callable that makes an executor, for
+            example ``ProcessPoolExecutor`` or the ``get_executor`` of a Dask client. Its workers
+            process spans of the file, so each worker must be able to open the file. If an executor
+            from a callable breaks, the callable is called again, and the lost spans are repeated.
 
     Raises:
-        UsageError: The file does not exist, none of its lines can be read, the tools cannot be loaded, or the executor
-            broke. If ``executor`` is a callable, the error is raised only after several executors in a row broke.
+        UsageError: The file does not exist, none of its lines can be read, the tools cannot be
+            loaded, or the executor broke. If ``executor`` is a callable, the error is raised only
+            after several executors in a row broke.
     """
     trace_file = Path(path).absolute()
     if isinstance(tools, Registry) and executor is not None:
@@ -114,7 +126,10 @@ def replay(
     length = trace_file.stat().st_size
     size = min(_SPAN, max(length // _LEAST_SPANS, _SHORTEST_SPAN))
     spans = spans_of(str(trace_file), length, size)
-    registry_or_target = tools if isinstance(tools, Registry) else make_absolute(tools)
+    if isinstance(tools, Registry):
+        registry_or_target: Registry | str = tools
+    else:
+        registry_or_target = make_absolute(tools)
     if not spans and isinstance(registry_or_target, str):
         registry_of(registry_or_target)  # no worker would notice that the tools cannot be loaded
     parts = process_spans(functools.partial(_replay_span, registry_or_target), spans, executor)
@@ -170,7 +185,10 @@ def _registry(target: str) -> Registry:
 def _replay_span(tools: Registry | str, span: Span) -> _Part:
     """Replay the lines of one span."""
     try:
-        registry = tools if isinstance(tools, Registry) else _registry(tools)
+        if isinstance(tools, Registry):
+            registry = tools
+        else:
+            registry = _registry(tools)
     except TargetError as error:
         return _Part(0, 0, 0, 0, (), (), str(error))
     number = responses = calls = not_compared = 0
@@ -180,7 +198,10 @@ def _replay_span(tools: Registry | str, span: Span) -> _Part:
         if not line.strip():
             continue
         try:
-            recorded = parse_line(line, number) if is_whole_line(line) else None
+            if is_whole_line(line):
+                recorded = parse_line(line, number)
+            else:
+                recorded = None
         except UsageError:
             recorded = None
         if recorded is None:

@@ -1,4 +1,7 @@
-"""Reads the lines of a trace, and replays their calls stage by stage with the current tools. No tool is run."""
+"""Reads the lines of a trace, and replays their calls stage by stage with the current tools.
+
+No tool is run.
+"""
 
 import codecs
 import json
@@ -26,13 +29,14 @@ _STRICTNESS: Mapping[Any, Strictness] = {True: True, False: False, "auto": "auto
 class RecordedResponse(NamedTuple):
     """One line of a trace: a recorded response.
 
-    ``number`` counts the lines from 1. ``response`` is the body, the text, or the pieces of a stream. If the response
-    was not recorded, ``response`` is ``None``, and ``calls`` holds its calls (in canonical form, if their tool has
-    hidden places). ``stream`` tells whether a stream had ``ended`` or was still ``open``. ``outcome`` holds the outcome
-    of each call. ``error`` is the reason why the response could not be read. If ``continues`` is true, an earlier line,
-    perhaps from another process, recorded the same response while some of its calls still waited. If the tools were
-    bound with an output, ``answer`` holds the outcome of the answer: whether it was ``ok``, its coercions and its
-    error.
+    ``number`` counts the lines from 1. ``response`` is the body, the text, or the pieces of a
+    stream. If the response was not recorded, ``response`` is ``None``, and ``calls`` holds its
+    calls (in canonical form, if their tool has hidden places). ``stream`` tells whether a stream
+    had ``ended`` or was still ``open``. ``outcome`` holds the outcome of each call. ``error`` is
+    the reason why the response could not be read. If ``continues`` is true, an earlier line,
+    perhaps from another process, recorded the same response while some of its calls still waited.
+    If the tools were bound with an output, ``answer`` holds the outcome of the answer: whether it
+    was ``ok``, its coercions and its error.
     """
 
     number: int
@@ -54,12 +58,14 @@ class RecordedResponse(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stages:
-    """The stages of one recorded call with the current tools, from the provider's call to the function's arguments.
+    """The stages of one recorded call with the current tools, from the provider's
+    call to the function's arguments.
 
-    ``raw``: the provider's whole call. ``read``: its arguments as received. ``resolved``: the tool. ``canonical``: the
-    arguments converted to canonical form. ``refused``: the error, if the arguments are rejected. ``validated``: the
-    arguments that the function would receive. ``coerced``: the coercions. ``result``: the recorded outcome. A stage
-    that was not recorded is ``None``. ``is_whole``: whether the trace holds all arguments, with none hidden.
+    ``raw``: the provider's whole call. ``read``: its arguments as received. ``resolved``: the tool.
+    ``canonical``: the arguments converted to canonical form. ``refused``: the error, if the
+    arguments are rejected. ``validated``: the arguments that the function would receive.
+    ``coerced``: the coercions. ``result``: the recorded outcome. A stage that was not recorded is
+    ``None``. ``is_whole``: whether the trace holds all arguments, with none hidden.
     """
 
     raw: Any
@@ -128,11 +134,15 @@ def parse_line(line: bytes, number: int) -> RecordedResponse:
 def _response(given: JsonObject) -> Any:
     if "stream" in given:
         return [_encode_piece(piece) for piece in given["stream"]]
-    return _encode_piece(given["text"]) if "text" in given else given.get("body")
+    if "text" in given:
+        return _encode_piece(given["text"])
+    return given.get("body")
 
 
 def _encode_piece(piece: Any) -> Any:
-    return piece.encode(errors="surrogateescape") if isinstance(piece, str) else piece
+    if isinstance(piece, str):
+        return piece.encode(errors="surrogateescape")
+    return piece
 
 
 def read_trace(lines: Iterable[bytes]) -> Iterator[RecordedResponse]:
@@ -152,7 +162,10 @@ def read_trace(lines: Iterable[bytes]) -> Iterator[RecordedResponse]:
 
 
 def is_whole_line(line: bytes) -> bool:
-    """Return whether a line was written completely. A UTF-8 byte order mark before the first line is allowed."""
+    """Return whether a line was written completely.
+
+    A UTF-8 byte order mark before the first line is allowed.
+    """
     whole = line.removeprefix(codecs.BOM_UTF8)
     return whole.startswith(b"{") and whole.rstrip().endswith(b"}") and whole.endswith(b"\n")
 
@@ -227,7 +240,9 @@ def _plan_recorded(bound: Bound, entry: RecordedResponse) -> Plan:
 
 
 def _outcome_at(entry: RecordedResponse, position: int) -> JsonObject:
-    return entry.outcome[position] if position < len(entry.outcome) else {}
+    if position < len(entry.outcome):
+        return entry.outcome[position]
+    return {}
 
 
 def _stages_of_call(

@@ -20,7 +20,9 @@ _IDS = ("id", "tool_call_id", "call_id")
 def calls_in(
     text_format: TextFormat, fields: Fields, *, is_cut: bool = False
 ) -> tuple[TextCall, ...]:
-    """Return the calls in the fields, or ``()`` if the fields are not a call, for example because a name is missing."""
+    """Return the calls in the fields, or ``()`` if the fields are not a call, for
+    example because a name is missing.
+    """
     calls: list[TextCall] = []
     is_bare = ("bare", "") in fields
     for field, text in fields:
@@ -52,8 +54,9 @@ def _add_field(
 ) -> TextCall:
     """Return a call with one more field: its id, its arguments, or a part of a parameter in tags.
 
-    Each parameter is a pair of a key and a value. Until the value arrives, the pair holds a function in its place. This
-    function will read the value: it is the reader for the type that the model declared, or ``_keep``.
+    Each parameter is a pair of a key and a value. Until the value arrives, the pair holds a
+    function in its place. This function will read the value: it is the reader for the type that the
+    model declared, or ``_keep``.
     """
     if field == "id":
         return call._replace(id=text.strip())
@@ -77,13 +80,19 @@ def _add_field(
         call.arguments.append((key, _READERS.get(declared, _keep)))
     elif field == "value":
         key, declared = call.arguments.pop()
-        value = _strip_line_ends(text) if text_format.has_line_ends else text
+        if text_format.has_line_ends:
+            value = _strip_line_ends(text)
+        else:
+            value = text
         call.arguments.append((key, declared(value)))
     return call
 
 
 def _read_or_keep(read: Callable[[str], Any], text: str) -> Any:
-    """Read arguments. If they are malformed, return their text: toolshape then asks the model to write them again."""
+    """Read arguments.
+
+    If they are malformed, return their text: toolshape then asks the model to write them again.
+    """
     try:
         return read(text)
     except ValueError:
@@ -108,28 +117,33 @@ def _to_object(arguments: Any) -> Any:
     if not isinstance(arguments, list) or isinstance(arguments, Elements):
         return arguments
     pairs = [(key, value) for key, value in arguments if not callable(value)]
-    return dict(pairs) if len({key for key, _ in pairs}) == len(pairs) else WrittenObject(pairs)
+    if len({key for key, _ in pairs}) == len(pairs):
+        return dict(pairs)
+    return WrittenObject(pairs)
 
 
 def _name_in(text_format: TextFormat, text: str) -> str:
     """Return the tool's name from the text that names a call."""
     text = text.strip("\"'")
-    match = (
-        re.fullmatch(text_format.name_pattern, text, re.DOTALL)
-        if text_format.name_pattern
-        else None
-    )
+    if text_format.name_pattern:
+        match = re.fullmatch(text_format.name_pattern, text, re.DOTALL)
+    else:
+        match = None
     return _decode_entities(text_format, text if match is None else match["name"])
 
 
 def _decode_entities(text_format: TextFormat, text: str) -> str:
     """Decode the entities in a name or a key, if the format writes names and keys as attributes."""
-    return text.replace("&quot;", '"').replace("&amp;", "&") if text_format.has_entities else text
+    if text_format.has_entities:
+        return text.replace("&quot;", '"').replace("&amp;", "&")
+    return text
 
 
 def _strip_line_ends(text: str) -> str:
     """Strip the line ends that a template writes on both sides of a value; some models write none."""
-    return text[1:].removesuffix("\n") if text.startswith("\n") else text
+    if text.startswith("\n"):
+        return text[1:].removesuffix("\n")
+    return text
 
 
 # --- JSON -------------------------------------------------------------------------------------------------------------
@@ -145,16 +159,16 @@ def _calls_of_json(
     items = value if isinstance(value, list) else [value]
     calls = [_call_of_object(item, is_bare=is_bare) for item in items]
     if not calls or None in calls:
-        return (
-            [TextCall(*pair) for item in items for pair in item.items()]
-            if _are_by_name(text_format, items)
-            else ()
-        )
+        if _are_by_name(text_format, items):
+            return [TextCall(*pair) for item in items for pair in item.items()]
+        return ()
     return [call for call in calls if call is not None]
 
 
 def _are_by_name(text_format: TextFormat, items: Sequence[Any]) -> bool:
-    """Return whether the format uses the tool's name as the only key of a call, and every item has this form."""
+    """Return whether the format uses the tool's name as the only key of a
+    call, and every item has this form.
+    """
     return text_format.is_keyed_by_name and all(
         isinstance(item, dict) and len(item) == 1 and isinstance(next(iter(item.values())), dict)
         for item in items
@@ -171,7 +185,8 @@ def _call_of_object(item: Any, *, is_bare: bool = False) -> TextCall | None:
     name = next((item[key] for key in _NAMES if isinstance(item.get(key), str)), "")
     arguments = next((item[key] for key in _ARGUMENTS if key in item), None)
     call_id = next((item[key] for key in _IDS if isinstance(item.get(key), (str, int))), "")
-    # Without a mark, only an object that says "no arguments" itself is a call (Llama: "parameters": null).
+    # Without a mark, only an object that says "no arguments" itself is a call (Llama: "parameters":
+    # null).
     may_lack = _may_lack_arguments(item) and not (is_bare and item.keys().isdisjoint(_ARGUMENTS))
     if not name or (arguments is None and not may_lack):
         return None
@@ -179,7 +194,9 @@ def _call_of_object(item: Any, *, is_bare: bool = False) -> TextCall | None:
 
 
 def _may_lack_arguments(item: Mapping[str, Any]) -> bool:
-    """Return whether an object without arguments is a call: every key of the object must be a key of a call."""
+    """Return whether an object without arguments is a call: every key of the
+    object must be a key of a call.
+    """
     return set(item) <= {*_NAMES, *_IDS, *_ARGUMENTS, "type"}
 
 
@@ -193,8 +210,9 @@ def _calls_of_malformed_json(
 ) -> Sequence[TextCall]:
     """Return the call in JSON that cannot be parsed, with the arguments as the model wrote them.
 
-    toolshape answers this call as malformed or cut off, so the model can write the call again. In a list, the objects
-    before the error become separate calls, and the rest of the list becomes one call.
+    toolshape answers this call as malformed or cut off, so the model can write the call again. In a
+    list, the objects before the error become separate calls, and the rest of the list becomes one
+    call.
     """
     calls: list[TextCall] = []
     for part in _split_list(text):
@@ -213,7 +231,10 @@ def _calls_of_malformed_json(
         if parsed_call is not None:
             calls.append(parsed_call)
             continue
-        arguments = part[before_arguments.end() :] if before_arguments is not None else part
+        if before_arguments is not None:
+            arguments = part[before_arguments.end() :]
+        else:
+            arguments = part
         if is_cut and before_arguments is None:
             arguments = "{"  # the arguments have not begun
         calls.append(
@@ -223,7 +244,9 @@ def _calls_of_malformed_json(
 
 
 def _split_list(text: str) -> list[str]:
-    """Split a malformed JSON list: return each object before the error, and then the rest as one string."""
+    """Split a malformed JSON list: return each object before the error,
+    and then the rest as one string.
+    """
     stripped = text.lstrip()
     if not stripped.startswith("["):
         return [text]
@@ -247,7 +270,10 @@ def _calls_of_python(text: str) -> Sequence[TextCall]:
     """Parse a Python call, or a list of Python calls, without evaluating anything."""
     try:
         tree = _parse_python(text)
-        nodes = tree.elts if isinstance(tree, ast.List) else [tree]
+        if isinstance(tree, ast.List):
+            nodes = tree.elts
+        else:
+            nodes = [tree]
         return [_call_of_node(node) for node in nodes]
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         names = _CALLED.findall(text)[:1]
@@ -260,8 +286,8 @@ _CALLED = re.compile(r"([A-Za-z_][\w.]*)\s*\(")
 def _parse_python(text: str) -> ast.expr:
     """Parse an expression; if that fails, repair the text and parse it again.
 
-    Models write line ends and other control characters inside single-quoted and double-quoted strings. They also write
-    numbers with leading zeros, such as ``month=07``.
+    Models write line ends and other control characters inside single-quoted and double-quoted
+    strings. They also write numbers with leading zeros, such as ``month=07``.
     """
     text = _double_backslashes(text.strip())
     try:
@@ -280,11 +306,9 @@ _CONTROLS = {"\n": "\\n", "\r": "\\r", "\0": "\\0"}
 
 
 def _repair(match: re.Match[str]) -> str:
-    return (
-        ""
-        if match[0].startswith("0")
-        else re.sub("[\n\r\0]", lambda control: _CONTROLS[control[0]], match[0])
-    )
+    if match[0].startswith("0"):
+        return ""
+    return re.sub("[\n\r\0]", lambda control: _CONTROLS[control[0]], match[0])
 
 
 def _call_of_node(node: ast.expr) -> TextCall:
@@ -303,8 +327,9 @@ _JSON_NAMES: Mapping[str, Any] = {"true": True, "false": False, "null": None}
 def _read_literal(node: ast.expr) -> Any:
     """Return the JSON value of a literal.
 
-    ``true``, ``false`` and ``null`` are literals here, because models mix them with Python's constants. Tuples and sets
-    become lists. A key that is not a string becomes its JSON text, as ``json.dumps`` writes it.
+    ``true``, ``false`` and ``null`` are literals here, because models mix them with Python's
+    constants. Tuples and sets become lists. A key that is not a string becomes its JSON text, as
+    ``json.dumps`` writes it.
 
     Raises:
         ValueError: The expression is not a literal that JSON can hold.
@@ -324,7 +349,9 @@ def _read_literal(node: ast.expr) -> Any:
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
         operand = _read_literal(node.operand)
         if isinstance(operand, (int, float)) and not isinstance(operand, bool):
-            return -operand if isinstance(node.op, ast.USub) else operand
+            if isinstance(node.op, ast.USub):
+                return -operand
+            return operand
     raise ValueError("not a literal that JSON can hold")
 
 
@@ -332,7 +359,9 @@ def _read_key(node: ast.expr | None) -> str:
     if node is None:  # ``**other``
         raise ValueError("not a key")
     key = _read_literal(node)
-    return key if isinstance(key, str) else json.dumps(key)
+    if isinstance(key, str):
+        return key
+    return json.dumps(key)
 
 
 def read_python_literal(text: str) -> Any:
@@ -356,10 +385,12 @@ _NUMBER_AND_WORD = re.compile(r"(?<![\w.])\d[\d.]*(?![eE][+-]?\d)[A-Za-z_]")
 
 
 def _double_backslashes(text: str) -> str:
-    """Double each backslash that does not begin a Python escape, because Python emits a warning for such a backslash.
+    """Double each backslash that does not begin a Python escape, because Python emits
+    a warning for such a backslash.
 
     Raises:
-        ValueError: A word directly follows a number. This is not a literal, and Python would emit a warning for it.
+        ValueError: A word directly follows a number. This is not a literal, and Python would emit a
+            warning for it.
     """
     if _DIGIT_AND_LETTER.search(text) and _NUMBER_AND_WORD.search(_STRING.sub("''", text)):
         raise ValueError("a number and a word without a space")

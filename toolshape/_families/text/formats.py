@@ -1,8 +1,9 @@
-"""Defines the formats in which open models write tool calls; the sources are chat templates and server-side parsers.
+"""Defines the formats in which open models write tool calls; the sources are chat
+templates and server-side parsers.
 
-The templates come from llama.cpp's ``models/templates`` (as in llama-cpp-python 0.3.36), from vLLM 0.33.0
-(``examples``), and from Ollama's renderers. All were rendered with the same messages on 2026-11-25. The parsers come
-from vLLM 0.33.0 and SGLang 0.5.23.
+The templates come from llama.cpp's ``models/templates`` (as in llama-cpp-python 0.3.36), from vLLM
+0.33.0 (``examples``), and from Ollama's renderers. All were rendered with the same messages on
+2026-11-25. The parsers come from vLLM 0.33.0 and SGLang 0.5.23.
 """
 
 from collections.abc import Mapping
@@ -93,14 +94,22 @@ def _parameter_steps(
     is_special: bool = False,
     may_lack_key_end: bool = False,
 ) -> Steps:
-    """Return the steps for a parameter in tags; a closing tag counts only before a parameter or the call's end.
+    """Return the steps for a parameter in tags; a closing tag counts only before
+    a parameter or the call's end.
 
-    Models sometimes leave out closing tags. Then the value ends before the next tag at the start of a line. If the tags
-    are special tokens, the value ends before the next tag anywhere. ``ends`` are the marks that end all calls: such a
-    mark may also follow a parameter. If ``kind_end`` is given, the tag also declares the value's type before this mark.
+    Models sometimes leave out closing tags. Then the value ends before the next tag at the start of
+    a line. If the tags are special tokens, the value ends before the next tag anywhere. ``ends``
+    are the marks that end all calls: such a mark may also follow a parameter. If ``kind_end`` is
+    given, the tag also declares the value's type before this mark.
     """
-    kind_steps: Steps = (TextUntil((kind_end,), "kind"),) if kind_end else ()
-    next_tags = followers if is_special else tuple(f"\n{follower}" for follower in followers)
+    if kind_end:
+        kind_steps: Steps = (TextUntil((kind_end,), "kind"),)
+    else:
+        kind_steps = ()
+    if is_special:
+        next_tags = followers
+    else:
+        next_tags = tuple(f"\n{follower}" for follower in followers)
     value_step = TextUntil(
         (closing, *next_tags), "value", only_before=(*followers, *ends), leaves=next_tags
     )
@@ -118,7 +127,9 @@ def _parameter_steps(
 
 
 def _function_steps(end: str) -> Steps:
-    """Return the steps for a call in ``function`` tags after ``<function=``; ``end`` is the mark that ends the call."""
+    """Return the steps for a call in ``function`` tags after ``<function=``; ``end``
+    is the mark that ends the call.
+    """
     parameter_steps = _parameter_steps(
         "<parameter=",
         ">",
@@ -411,7 +422,10 @@ def _invoke_steps(*ends: str, prefix: str = "", is_special: bool = False) -> Ste
     """
     parameter_tag, closing_tag = f"<{prefix}parameter name=", f"</{prefix}parameter>"
     key_end = '"' if is_special else ">"
-    opening_tag = f'{parameter_tag}"' if is_special else parameter_tag
+    if is_special:
+        opening_tag = f'{parameter_tag}"'
+    else:
+        opening_tag = parameter_tag
     return (
         TextUntil((">",), "name", excludes="\n<"),
         Blank(),
@@ -436,7 +450,8 @@ _DSML = "\uff5cDSML\uff5c"
 DEEPSEEK_V32 = TextFormat(
     name="deepseek_v32",
     models=(r"deepseek-v3\.2", r"deepseek-v4"),
-    evidence=f"templates of DeepSeek-V3.2 and V4; vLLM's parser/deepseek_v32.py and deepseek_v4.py, {_READ}",
+    evidence="templates of DeepSeek-V3.2 and V4; vLLM's parser/deepseek_v32.py and deepseek_v4.py, "
+    f"{_READ}",
     openings=(
         (
             f"<{_DSML}invoke name=",
@@ -459,7 +474,8 @@ DEEPSEEK_V32 = TextFormat(
         before=f"<{_DSML}function_calls>\n",
         call=f'<{_DSML}invoke name="{{name}}">\n{{parameters}}</{_DSML}invoke>\n',
         after=f"</{_DSML}function_calls>",
-        parameter=f'<{_DSML}parameter name="{{key}}" string="{{is_text}}">{{value}}</{_DSML}parameter>\n',
+        parameter=f'<{_DSML}parameter name="{{key}}" '
+        f'string="{{is_text}}">{{value}}</{_DSML}parameter>\n',
     ),
     is_untyped=True,
     xml_style="deepseek_xml",
@@ -483,7 +499,8 @@ DEEPSEEK_V41 = replace(
         before=f"<{_DSML} calls>\n",
         call=f'<{_DSML} invoke name="{{name}}">\n{{parameters}}</{_DSML} invoke>\n',
         after=f"</{_DSML} calls>",
-        parameter=f'<{_DSML} parameter name="{{key}}" string="{{is_text}}">{{value}}</{_DSML} parameter>\n',
+        parameter=f'<{_DSML} parameter name="{{key}}" string="{{is_text}}">{{value}}</{_DSML} '
+        "parameter>\n",
     ),
     xml_style="",
 )
@@ -595,7 +612,8 @@ MUSE = TextFormat(
     ),
     layout=Layout(
         call=(
-            '<|start|>assistant to={name}<|message|><atem:function_calls>\n<atem:invoke name="{name}">\n{parameters}'
+            "<|start|>assistant to={name}<|message|><atem:function_calls>\n<atem:invoke "
+            'name="{name}">\n{parameters}'
             "</atem:invoke>\n</atem:function_calls>"
         ),
         between="<|eom|>",
@@ -638,7 +656,8 @@ DOTS = TextFormat(
 INVOKE = TextFormat(
     name="invoke",
     models=(),
-    evidence=f"the form that models imitate from Anthropic's earlier prompts; Active Agent#435, {_READ}",
+    evidence="the form that models imitate from Anthropic's earlier prompts; Active Agent#435, "
+    f"{_READ}",
     openings=(("<invoke name=", _invoke_steps("</function_calls>")),),
     quiet=("<function_calls>", "</function_calls>", "</think>"),
     reasoning=_THINK,
@@ -726,7 +745,8 @@ _GEMMA_QUOTE, _ESCAPE = '<|"|>', "<escape>"
 
 
 def _braced_call_steps(quote: str, closing: str) -> Steps:
-    """Return the steps for a call with arguments in braces, and for its end mark, which may be missing.
+    """Return the steps for a call with arguments in braces, and for its
+    end mark, which may be missing.
 
     With many tools, Gemma also writes parentheses, or no arguments at all (vllm-project/vllm#53642
     and #53444, jundot/omlx#1886, 2026).
@@ -746,7 +766,8 @@ def _braced_call_steps(quote: str, closing: str) -> Steps:
 GEMMA4 = TextFormat(
     name="gemma4",
     models=(r"gemma-4",),
-    evidence=f"vLLM's tool_chat_template_gemma4 and parser/gemma4.py; ai.google.dev, function-calling-gemma4, {_READ_SOURCES}",
+    evidence="vLLM's tool_chat_template_gemma4 and parser/gemma4.py; ai.google.dev, "
+    f"function-calling-gemma4, {_READ_SOURCES}",
     openings=(("<|tool_call>", _braced_call_steps(_GEMMA_QUOTE, "<tool_call|>")),),
     quiet=("<tool_call|>", "<channel|>", "<turn|>", "<|tool_response>"),
     reasoning=(("<|channel>thought", "<channel|>"),),
@@ -761,7 +782,8 @@ GEMMA4 = TextFormat(
 FUNCTION_GEMMA = TextFormat(
     name="functiongemma",
     models=(r"functiongemma",),
-    evidence=f"ai.google.dev, functiongemma/formatting-and-best-practices; vLLM's functiongemma_tool_parser, {_READ_SOURCES}",
+    evidence="ai.google.dev, functiongemma/formatting-and-best-practices; vLLM's "
+    f"functiongemma_tool_parser, {_READ_SOURCES}",
     openings=(("<start_function_call>", _braced_call_steps(_ESCAPE, "<end_function_call>")),),
     quiet=("<end_function_call>", "<end_of_turn>", "<start_function_response>"),
     layout=Layout(
@@ -802,7 +824,8 @@ OLMO3 = TextFormat(
 KIMI_K3 = TextFormat(
     name="kimi_k3",
     models=(r"kimi-k3",),
-    evidence=f"vLLM's kimi_k3_tool_parser, kimi_k3_reasoning_parser and structural_tag_registry, {_READ_SOURCES}",
+    evidence="vLLM's kimi_k3_tool_parser, kimi_k3_reasoning_parser and structural_tag_registry, "
+    f"{_READ_SOURCES}",
     openings=(
         (
             "<|open|>call ",
@@ -852,7 +875,8 @@ KIMI_K3 = TextFormat(
 KIMI_K2 = TextFormat(
     name="kimi_k2",
     models=(r"kimi-k2",),
-    evidence=f"templates of Kimi K2; vLLM's parser/kimi_k2.py; Moonshot's tool_call_guidance.md, {_READ}",
+    evidence="templates of Kimi K2; vLLM's parser/kimi_k2.py; Moonshot's tool_call_guidance.md, "
+    f"{_READ}",
     openings=(
         (
             "<|tool_call_begin|>",
@@ -1037,7 +1061,8 @@ HARMONY = TextFormat(
     ),
     reasoning=(("<|channel|>analysis<|message|>", "<|end|>"),),
     layout=Layout(
-        call="<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>{arguments}<|call|>",
+        call="<|channel|>commentary to=functions.{name} "
+        "<|constrain|>json<|message|>{arguments}<|call|>",
         between="<|start|>assistant",
     ),
     name_pattern=r"(?:functions\.)?(?P<name>[a-zA-Z0-9_.-]+)(?:\s*<\|(?:constrain|channel)\|>.*|\s.*)?",

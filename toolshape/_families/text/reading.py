@@ -1,4 +1,6 @@
-"""Splits a model's text into the text around the calls, the reasoning, and the calls with typed arguments."""
+"""Splits a model's text into the text around the calls, the reasoning, and
+the calls with typed arguments.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -15,7 +17,9 @@ Schemas = Mapping[str, JsonSchema]
 
 
 class TextReading(NamedTuple):
-    """The parts of a model's text; ``calls`` are in the order of the text, and only the last call can be cut off."""
+    """The parts of a model's text; ``calls`` are in the order of the text, and
+    only the last call can be cut off.
+    """
 
     text: str
     reasoning: str
@@ -23,7 +27,10 @@ class TextReading(NamedTuple):
 
 
 def make_scanner(text_format: TextFormat, schemas: Schemas) -> Scanner:
-    """Return a scanner for the format. If a tool's schema is known, its types decide how arguments are converted."""
+    """Return a scanner for the format.
+
+    If a tool's schema is known, its types decide how arguments are converted.
+    """
 
     def calls_of(fields: Fields, is_cut: bool) -> tuple[TextCall, ...]:
         calls = calls_in(text_format, fields, is_cut=is_cut)
@@ -37,7 +44,8 @@ def make_scanner(text_format: TextFormat, schemas: Schemas) -> Scanner:
 def _type_arguments(text_format: TextFormat, call: TextCall, schemas: Schemas) -> TextCall:
     if text_format.doubles_names and call.name not in schemas:
         namespace, _, name = call.name.partition(".")
-        call = call._replace(name=name) if namespace == name and name in schemas else call
+        if namespace == name and name in schemas:
+            call = call._replace(name=name)
     schema = schemas.get(call.name)
     return call._replace(
         arguments=type_arguments(unwrap(call.arguments, schema, text_format.wrappers), schema)

@@ -1,4 +1,6 @@
-"""Splits a model's text into plain text, reasoning and calls; the text may arrive in pieces of any size."""
+"""Splits a model's text into plain text, reasoning and calls; the text
+may arrive in pieces of any size.
+"""
 
 import json
 import re
@@ -27,7 +29,8 @@ from toolshape._families.text.steps import (
 class Segment(NamedTuple):
     """A part of a model's text: plain text, reasoning, or calls. The last call may be cut off.
 
-    For calls, ``text`` is exactly what the model wrote. For plain text and reasoning, it contains no marks.
+    For calls, ``text`` is exactly what the model wrote. For plain text and reasoning, it contains
+    no marks.
     """
 
     kind: Literal["text", "reasoning", "calls"]
@@ -50,11 +53,11 @@ _OPENERS, _CLOSERS = "{[(", "}])"
 class Scanner:
     """Scans the text of one response in linear time, even if it arrives in many small pieces.
 
-    The scan is a generator that yields when it needs a character that has not arrived. The result must depend only on
-    the characters, never on where a piece ends. So the scan searches the whole buffer for marks. If the last characters
-    of the buffer may be the beginning of a mark, the scan holds them back until more text arrives. Inside a call, the
-    scanner keeps every consumed character. If the supposed call turns out not to be a call, these characters become
-    text again.
+    The scan is a generator that yields when it needs a character that has not arrived. The result
+    must depend only on the characters, never on where a piece ends. So the scan searches the whole
+    buffer for marks. If the last characters of the buffer may be the beginning of a mark, the scan
+    holds them back until more text arrives. Inside a call, the scanner keeps every consumed
+    character. If the supposed call turns out not to be a call, these characters become text again.
     """
 
     __slots__ = (
@@ -79,8 +82,9 @@ class Scanner:
 
         Args:
             text_format: The format.
-            calls_in: A function that builds calls from fields; its second argument is whether the text was cut off. If
-                it returns no calls, the scanner treats the supposed call as text.
+            calls_in: A function that builds calls from fields; its second argument is whether the
+                text was cut off. If it returns no calls, the scanner treats the supposed call as
+                text.
         """
         self._format = text_format
         self._calls_in = calls_in
@@ -155,7 +159,9 @@ class Scanner:
     def _scan_text(
         self, marks: tuple[str, ...], kind: Literal["text", "reasoning"]
     ) -> Generator[None, None, str | None]:
-        """Emit the text before a mark; consume and return the mark, or return ``None`` if the text has no mark."""
+        """Emit the text before a mark; consume and return the mark, or return
+        ``None`` if the text has no mark.
+        """
         if not marks:
             while not self._has_ended:
                 self._emit_text(self._take(len(self._buffer) - self._at), kind)
@@ -169,7 +175,10 @@ class Scanner:
                 self._emit_text(self._take(match.start() - self._at), kind)
                 self._take(match.end() - match.start())
                 return match[0]
-            end = match.start() if match is not None else len(self._buffer)
+            if match is not None:
+                end = match.start()
+            else:
+                end = len(self._buffer)
             if is_open and match is None:
                 end -= _count_held_back(self._buffer, self._at, compiled_marks)
             self._emit_text(self._take(end - self._at), kind)
@@ -188,7 +197,8 @@ class Scanner:
     # --- calls ------------------------------------------------------------------------------------------------------
 
     def _scan_bare_call(self, marks: tuple[str, ...]) -> Generator[None, None, bool]:
-        """Try to read a call without an opening mark at the start of the text; return whether the text looked like one.
+        """Try to read a call without an opening mark at the start of the text; return
+        whether the text looked like one.
 
         The text may still not be a call: then it is emitted as plain text.
         """
@@ -263,7 +273,10 @@ class Scanner:
             at = self._at + waited
 
     def _scan_steps(self, steps: Steps, fields: Fields) -> _Run:
-        """Run the steps of a call. If a step's text has fully arrived, run the step without a separate generator."""
+        """Run the steps of a call.
+
+        If a step's text has fully arrived, run the step without a separate generator.
+        """
         for step in steps:
             if isinstance(step, Mark):
                 if not self._skip(step.text):
@@ -314,12 +327,17 @@ class Scanner:
                 return
 
     def _follows(self, first: Step, *, may_be_cut: bool) -> Generator[None, None, bool]:
-        """Return whether optional steps follow, that is, whether the next text fits the first of these steps."""
+        """Return whether optional steps follow, that is, whether the next text
+        fits the first of these steps.
+        """
         if isinstance(first, PythonCall):
             while self._at == len(self._buffer) and not self._has_ended:
                 yield
             return self._buffer[self._at : self._at + 1].isidentifier()
-        texts = first.begins if isinstance(first, JsonValue) else (_text_of(first),)
+        if isinstance(first, JsonValue):
+            texts = first.begins
+        else:
+            texts = (_text_of(first),)
         for text in texts:
             if len(self._buffer) - self._at >= len(text):
                 if self._buffer.startswith(text, self._at):
@@ -337,7 +355,9 @@ class Scanner:
         raise _MissError
 
     def _is_absent(self, first: Step) -> bool:
-        """Return whether optional steps certainly do not follow: most do not, and none is asked for by a generator."""
+        """Return whether optional steps certainly do not follow: most do not, and
+        none is asked for by a generator.
+        """
         if isinstance(first, PythonCall):
             return False
         buffer, at = self._buffer, self._at
@@ -367,7 +387,9 @@ class Scanner:
         return self._at < len(self._buffer) or self._has_ended
 
     def _take_text(self, step: TextUntil, fields: Fields) -> bool:
-        """If a mark certainly ends the text, consume the text and the mark; return whether this happened."""
+        """If a mark certainly ends the text, consume the text and the
+        mark; return whether this happened.
+        """
         marks = _compiled_marks(step.marks, step.excludes)
         match = marks.pattern.search(self._buffer, self._at)
         if match is None or match.end() == len(self._buffer) or _may_grow(match, marks):
@@ -430,9 +452,7 @@ class Scanner:
         while True:
             match = marks.pattern.search(self._buffer, search_from)
             if match is None:
-                held_count = (
-                    0 if self._has_ended else _count_held_back(self._buffer, search_from, marks)
-                )
+                held_count = self._held_count(search_from, marks)
                 parts.append(self._take(len(self._buffer) - held_count - self._at))
                 if self._has_ended:
                     fields.extend([(step.field, "".join(parts))] if step.keeps_cut else ())
@@ -463,8 +483,16 @@ class Scanner:
                 yield
                 search_from = self._at
 
+    def _held_count(self, search_from: int, marks: "_Marks") -> int:
+        """Return how many characters at the end may begin a mark, and wait for the next piece."""
+        if self._has_ended:
+            return 0
+        return _count_held_back(self._buffer, search_from, marks)
+
     def _is_before(self, texts: tuple[str, ...], at: int) -> bool | None:
-        """Return whether one of ``texts`` follows after any white space; ``None`` if more text is needed to tell."""
+        """Return whether one of ``texts`` follows after any white space; ``None``
+        if more text is needed to tell.
+        """
         blank_limit = at + _MOST_BLANK
         at = _blank_end(self._buffer, at, blank_limit)
         if at == blank_limit:
@@ -474,10 +502,15 @@ class Scanner:
         next_text = self._buffer[at : at + max(map(len, texts))]
         if self._has_ended:
             return not next_text
-        return None if any(text.startswith(next_text) for text in texts) else False
+        if any(text.startswith(next_text) for text in texts):
+            return None
+        return False
 
     def _scan_json(self, step: JsonValue, fields: Fields) -> _Run:
-        """Consume a JSON object or array. Python's parser finds its end; if the parser fails, count the brackets."""
+        """Consume a JSON object or array.
+
+        Python's parser finds its end; if the parser fails, count the brackets.
+        """
         yield from self._wait_for(1)
         if self._buffer[self._at] not in "{[":
             raise _MissError
@@ -488,10 +521,12 @@ class Scanner:
             fields.append((step.field, self._take(end - self._at)))
 
     def _json_end(self) -> int | None:
-        """Return where the JSON value at the current position ends; ``None`` if Python's parser finds no end.
+        """Return where the JSON value at the current position ends; ``None``
+        if Python's parser finds no end.
 
-        For each error, the parser counts the lines from the start of the buffer. Many errors would take quadratic time,
-        so the scanner stops using the parser after ``_MOST_JSON_ERRORS`` errors.
+        For each error, the parser counts the lines from the start of the buffer. Many errors would
+        take quadratic time, so the scanner stops using the parser after ``_MOST_JSON_ERRORS``
+        errors.
         """
         if self._json_errors < _MOST_JSON_ERRORS:
             try:
@@ -503,8 +538,9 @@ class Scanner:
     def _scan_brackets(self, field: str, fields: Fields, brackets: "_Brackets") -> _Run:
         """Consume text until its first bracket closes, or until an end mark outside a string.
 
-        This method looks only at quotes, brackets, escapes and end marks. Between pieces, it keeps the depth and the
-        quote of the open string. If the call is cut off, the field holds the text so far.
+        This method looks only at quotes, brackets, escapes and end marks. Between pieces, it keeps
+        the depth and the quote of the open string. If the call is cut off, the field holds the text
+        so far.
         """
         parts: list[str] = []
         depth, quote, search_from = 0, "", self._at
@@ -513,9 +549,7 @@ class Scanner:
                 marks = brackets.inside[quote] if quote else brackets.outside
                 match = marks.pattern.search(self._buffer, search_from)
                 if match is None:
-                    held_count = (
-                        0 if self._has_ended else _count_held_back(self._buffer, search_from, marks)
-                    )
+                    held_count = self._held_count(search_from, marks)
                     parts.append(self._take(len(self._buffer) - held_count - self._at))
                     if self._has_ended:
                         raise _CutError
@@ -547,7 +581,9 @@ class Scanner:
             fields.append((field, "".join(parts)))
 
     def _character_before(self, end: int, parts: Sequence[str]) -> str:
-        """Return the last non-blank character before a position; ``parts`` hold the text that is already consumed."""
+        """Return the last non-blank character before a position; ``parts`` hold the
+        text that is already consumed.
+        """
         text = self._buffer[self._at : end].rstrip()
         for part in reversed(parts):
             if text:
@@ -580,8 +616,8 @@ class Scanner:
 class _Marks(NamedTuple):
     """Marks to search for, as a pattern.
 
-    ``ambiguous`` holds the marks that another mark begins with. ``prefixes`` are all incomplete beginnings of marks.
-    ``longest`` is the length of the longest mark.
+    ``ambiguous`` holds the marks that another mark begins with. ``prefixes`` are all incomplete
+    beginnings of marks. ``longest`` is the length of the longest mark.
     """
 
     pattern: re.Pattern[str]
@@ -591,11 +627,13 @@ class _Marks(NamedTuple):
 
 
 class _Brackets(NamedTuple):
-    """The marks to search for: ``outside`` for text outside strings, ``inside`` for each quote that opens a string.
+    """The marks to search for: ``outside`` for text outside strings, ``inside`` for
+    each quote that opens a string.
 
-    ``tokens`` matches a whole string, or a single bracket or quote. If ``before_quote`` is not empty, a quote opens a
-    string only after one of these characters. Gemma leaves out opening quotes, and then the closing quote must not open
-    a string. ``ends`` are the marks at which closing brackets are missing.
+    ``tokens`` matches a whole string, or a single bracket or quote. If ``before_quote`` is not
+    empty, a quote opens a string only after one of these characters. Gemma leaves out opening
+    quotes, and then the closing quote must not open a string. ``ends`` are the marks at which
+    closing brackets are missing.
     """
 
     outside: _Marks
@@ -606,7 +644,9 @@ class _Brackets(NamedTuple):
 
 
 def _closing_bracket(brackets: _Brackets, text: str, at: int) -> int | None:
-    """Return where the bracket at a position closes; ``None`` if its closing bracket has not arrived."""
+    """Return where the bracket at a position closes; ``None`` if its
+    closing bracket has not arrived.
+    """
     depth = 0
     for token in brackets.tokens.finditer(text, at):
         mark = token[0]
@@ -638,7 +678,9 @@ _TOKENS = re.compile(
 
 
 def _text_of(first: Step) -> str:
-    return first.text if isinstance(first, Mark) else "{"
+    if isinstance(first, Mark):
+        return first.text
+    return "{"
 
 
 _DECODE = json.JSONDecoder(strict=False).raw_decode
@@ -665,7 +707,8 @@ def _json_brackets(ends: tuple[str, ...]) -> _Brackets:
 def _braces(quote: str, ends: tuple[str, ...], first: str) -> _Brackets:
     """Return the brackets for values whose strings have a mark on both sides, and no escapes.
 
-    ``first`` is the bracket that opens the whole; parentheses count only where they are the outer brackets.
+    ``first`` is the bracket that opens the whole; parentheses count only where they are the outer
+    brackets.
     """
     mark = re.escape(quote)
     characters = "{}[]" if first == "{" else "{}[]()"
@@ -679,7 +722,9 @@ def _braces(quote: str, ends: tuple[str, ...], first: str) -> _Brackets:
 def _blank_end(text: str, at: int, most: int = sys.maxsize) -> int:
     """Return where the white space at a position ends."""
     match = _BLANK.match(text, at, most)
-    return at if match is None else match.end()
+    if match is None:
+        return at
+    return match.end()
 
 
 def _alternation(marks: Sequence[str]) -> re.Pattern[str]:

@@ -15,11 +15,12 @@ _MOST_NESTED = 8  # how many nested unions and references to follow
 
 
 def type_arguments(arguments: Any, schema: JsonSchema | None) -> Any:
-    """Convert each string to a type that its parameter admits, by reading the string as JSON or as a Python literal.
+    """Convert each string to a type that its parameter admits, by reading the string
+    as JSON or as a Python literal.
 
-    A parameter that admits only strings keeps its string, even if the string looks like a number. If a parameter admits
-    strings and other types, a string becomes a value of another type if it can be read as one of these types. Without a
-    schema, all strings stay strings.
+    A parameter that admits only strings keeps its string, even if the string looks like a number.
+    If a parameter admits strings and other types, a string becomes a value of another type if it
+    can be read as one of these types. Without a schema, all strings stay strings.
     """
     if isinstance(arguments, Elements):
         if schema is None:
@@ -28,16 +29,17 @@ def type_arguments(arguments: Any, schema: JsonSchema | None) -> Any:
     if not isinstance(arguments, dict) or schema is None:
         return arguments
     properties = schema.get("properties")
-    schemas_by_name: Mapping[str, Any] = properties if isinstance(properties, dict) else {}
+    if isinstance(properties, dict):
+        schemas_by_name: Mapping[str, Any] = properties
+    else:
+        schemas_by_name = {}
     other_schema = schema.get("additionalProperties", True)
     resolve = resolver(schema)
 
     def typed(key: str, value: Any) -> Any:
-        return (
-            _convert_string(value, schemas_by_name.get(key, other_schema), resolve)
-            if isinstance(value, str)
-            else value
-        )
+        if isinstance(value, str):
+            return _convert_string(value, schemas_by_name.get(key, other_schema), resolve)
+        return value
 
     if isinstance(arguments, WrittenObject):
         return WrittenObject([(key, typed(key, value)) for key, value in arguments.pairs])
@@ -45,27 +47,34 @@ def type_arguments(arguments: Any, schema: JsonSchema | None) -> Any:
 
 
 def unwrap(arguments: Any, schema: JsonSchema | None, wrappers: Collection[str]) -> Any:
-    """Unwrap the arguments if the model put all of them into one parameter that the tool does not have."""
+    """Unwrap the arguments if the model put all of them into one
+    parameter that the tool does not have.
+    """
     if not wrappers or schema is None or not isinstance(arguments, dict) or len(arguments) != 1:
         return arguments
     ((name, content),) = arguments.items()
     if name not in wrappers or name in schema.get("properties", {}):
         return arguments
-    unwrapped_content = as_json(content) if isinstance(content, str) else content
-    return unwrapped_content if isinstance(unwrapped_content, dict) else arguments
+    if isinstance(content, str):
+        unwrapped_content = as_json(content)
+    else:
+        unwrapped_content = content
+    if isinstance(unwrapped_content, dict):
+        return unwrapped_content
+    return arguments
 
 
 def _convert_untyped(value: Any) -> Any:
-    """Convert the content of an element that has no schema; an empty element becomes an empty string."""
+    """Convert the content of an element that has no schema; an empty
+    element becomes an empty string.
+    """
     if not isinstance(value, Elements):
         return value
     if not value:
         return ""
-    return (
-        [_convert_untyped(item) for _, item in value]
-        if is_list(value)
-        else _convert_untyped_object(value)
-    )
+    if is_list(value):
+        return [_convert_untyped(item) for _, item in value]
+    return _convert_untyped_object(value)
 
 
 def _convert_untyped_object(elements: Elements) -> dict[str, Any]:
@@ -76,7 +85,10 @@ def _convert_untyped_object(elements: Elements) -> dict[str, Any]:
 
 def _convert_object(elements: Elements, schema: JsonSchema, resolve: Resolve) -> dict[str, Any]:
     properties = schema.get("properties")
-    schemas_by_name: Mapping[str, Any] = properties if isinstance(properties, dict) else {}
+    if isinstance(properties, dict):
+        schemas_by_name: Mapping[str, Any] = properties
+    else:
+        schemas_by_name = {}
     other_schema = schema.get("additionalProperties", True)
 
     def is_array(name: str) -> bool:
@@ -92,7 +104,9 @@ def _convert_object(elements: Elements, schema: JsonSchema, resolve: Resolve) ->
 
 
 def _merge_repeated(elements: Elements, is_array: Callable[[str], bool]) -> Elements:
-    """If ``is_array`` is true for a name, merge all elements with this name into one element with items."""
+    """If ``is_array`` is true for a name, merge all elements with this
+    name into one element with items.
+    """
     contents: dict[str, list[Any]] = {}
     for name, content in elements:
         contents.setdefault(name, []).append(content)
@@ -114,17 +128,23 @@ def _convert_content(content: Any, node: Any, resolve: Resolve) -> Any:
         return _convert_string(content, node, resolve)
     kinds, _ = _admitted_kinds(node, resolve, 0)
     if not content:
-        return (
-            "" if "string" in kinds else [] if "array" in kinds else {} if "object" in kinds else ""
-        )
+        return "" if "string" in kinds else _empty_of(kinds)
     if "array" in kinds and ("object" not in kinds or is_list(content)):
         items = _branch(node, "array", resolve, 0).get("items", True)
         return [_convert_content(item, items, resolve) for _, item in content]
     return _convert_object(content, _branch(node, "object", resolve, 0), resolve)
 
 
+def _empty_of(kinds: Collection[str]) -> Any:
+    if "array" in kinds:
+        return []
+    return {} if "object" in kinds else ""
+
+
 def _branch(node: Any, kind: str, resolve: Resolve, depth: int) -> JsonSchema:
-    """Return the first branch of a schema that admits a JSON type, or the schema itself if no branch does."""
+    """Return the first branch of a schema that admits a JSON type, or the
+    schema itself if no branch does.
+    """
     if isinstance(node, dict) and "$ref" in node:
         node = resolve(node)
     if not isinstance(node, dict) or depth > _MOST_NESTED:
@@ -171,7 +191,9 @@ def kinds_of(node: Any, resolve: Resolve) -> frozenset[str]:
 
 
 def admits_texts_and_others(node: Any, resolve: Resolve) -> bool:
-    """Return whether a parameter admits strings and other types: if it does, some strings are read as another type."""
+    """Return whether a parameter admits strings and other types: if it does, some
+    strings are read as another type.
+    """
     kinds, _ = _admitted_kinds(node, resolve, 0)
     return "string" in kinds and len(kinds) > 1
 
@@ -184,13 +206,10 @@ def _admitted_kinds(
         node = resolve(node)
     if not isinstance(node, dict) or depth > _MOST_NESTED:
         return _KINDS, frozenset()
-    values = (
-        node.get("enum")
-        if isinstance(node.get("enum"), list)
-        else [node["const"]]
-        if "const" in node
-        else None
-    )
+    if isinstance(node.get("enum"), list):
+        values = node.get("enum")
+    else:
+        values = [node["const"]] if "const" in node else None
     if values is not None:
         texts = frozenset(value for value in values if isinstance(value, str))
         return frozenset(map(kind_of, values)), texts

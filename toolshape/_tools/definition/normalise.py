@@ -341,8 +341,8 @@ class SchemaReader:
             else:
                 declared = [node["type"]]
             resolved_types = [self.type(name, at) for name in declared]
-            # A name that allows any type makes the others worthless, and the keyword goes with it. An
-            # unknown name is a problem that was noted already.
+            # A name that allows any type makes the others worthless, and the keyword goes with it.
+            # An unknown name is a problem that was noted already.
             known_types = list(dict.fromkeys(name for name in resolved_types if name is not None))
             if known_types and None not in resolved_types:
                 node["type"] = known_types if len(known_types) > 1 else known_types[0]

@@ -1,4 +1,6 @@
-"""Defines ``Exchange``, a request to a fake with its answer, and ``Reply``, an HTTP reply that is ready to send."""
+"""Defines ``Exchange``, a request to a fake with its answer, and ``Reply``, an
+HTTP reply that is ready to send.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +14,10 @@ from toolshape.testing._fake.refusals import Refused
 
 
 class Reply(NamedTuple):
-    """An HTTP reply. If ``drop`` is set, the fake closes the connection before the reply or after the chunks."""
+    """An HTTP reply.
+
+    If ``drop`` is set, the fake closes the connection before the reply or after the chunks.
+    """
 
     status: int
     headers: dict[str, str]
@@ -25,10 +30,11 @@ class Reply(NamedTuple):
 class Exchange:
     """A request to a fake, and the answer.
 
-    ``request`` is the body as received. If the path names the model, ``request`` also holds the model. ``response`` is
-    the whole body, even if the fake sent a stream or an error. If the fake sent no response, ``response`` is ``None``.
-    ``refused`` holds the reasons why the fake rejected the request, and is empty if the fake accepted the request. If
-    the fake could not answer, ``expected`` describes the next scripted turn.
+    ``request`` is the body as received. If the path names the model, ``request`` also holds the
+    model. ``response`` is the whole body, even if the fake sent a stream or an error. If the fake
+    sent no response, ``response`` is ``None``. ``refused`` holds the reasons why the fake rejected
+    the request, and is empty if the fake accepted the request. If the fake could not answer,
+    ``expected`` describes the next scripted turn.
     """
 
     provider: Provider = field(repr=False)
@@ -57,8 +63,13 @@ class Exchange:
     def tools(self) -> tuple[str, ...]:
         """The wire names of the tools in the request."""
         server = self.provider.server
-        parsed = None if server is None else server.read_request(self.request)
-        return () if parsed is None else tuple(str(tool.name) for tool in parsed.tools)
+        if server is None:
+            parsed = None
+        else:
+            parsed = server.read_request(self.request)
+        if parsed is None:
+            return ()
+        return tuple(str(tool.name) for tool in parsed.tools)
 
     def __str__(self) -> str:
         heading = f"{self.path} of {self.provider.name}, model {self.model!r}"

@@ -1,4 +1,6 @@
-"""Defines ``Fake``, which plays a provider: it answers as scripted, and refuses what the provider would refuse."""
+"""Defines ``Fake``, which plays a provider: it answers as scripted, and refuses
+what the provider would refuse.
+"""
 
 import random
 import threading
@@ -45,8 +47,9 @@ _VERSION = re.compile(r"\bv\d\w*")
 class ReceivedRequest(NamedTuple):
     """A request to the fake, parsed.
 
-    ``body`` includes the model, even if only the path named the model. ``framing`` is ``None`` if the request does not
-    ask for a stream. If the HTTP request is invalid, ``refusal`` is the error to send.
+    ``body`` includes the model, even if only the path named the model. ``framing`` is ``None`` if
+    the request does not ask for a stream. If the HTTP request is invalid, ``refusal`` is the error
+    to send.
     """
 
     path: str
@@ -103,10 +106,11 @@ def parse_request(provider: Provider, method: str, target: str, raw: bytes) -> R
 
 
 def _is_address(provider: Provider, path: str) -> bool:
-    """Whether a path has the version that the provider's address has, once, and repeats no part of the address.
+    """Whether a path has the version that the provider's address has, once, and
+    repeats no part of the address.
 
-    A client whose ``base_url`` is wrong by a segment asks for ``/v1/v1/messages``, or for ``/messages`` alone. Segments
-    in front of the version are a proxy's own.
+    A client whose ``base_url`` is wrong by a segment asks for ``/v1/v1/messages``, or for
+    ``/messages`` alone. Segments in front of the version are a proxy's own.
     """
     segments = path.strip("/").split("/")
     is_doubled = any(one == other for one, other in itertools.pairwise(segments))
@@ -114,7 +118,10 @@ def _is_address(provider: Provider, path: str) -> bool:
         return False
     versions = list(filter(_VERSION.fullmatch, segments))
     address = server_of(provider).address
-    documented = [] if address is None else _VERSION.findall(urlsplit(address.url).path)
+    if address is None:
+        documented = []
+    else:
+        documented = _VERSION.findall(urlsplit(address.url).path)
     if not documented:
         return len(versions) <= 1
     served = server_of(provider).endpoint.versions or tuple(documented)
@@ -136,7 +143,10 @@ def import_library(name: Literal["httpx", "httpx2"]) -> Any:
 
 
 def transport(http: Any, handle: Handle, *, is_async: bool) -> Any:
-    """Return a transport for an HTTP library. It sends every request to a fake, regardless of the address."""
+    """Return a transport for an HTTP library.
+
+    It sends every request to a fake, regardless of the address.
+    """
 
     def answer_request(request: Any, raw: bytes) -> tuple[Reply, dict[str, str]]:
         reply = handle(request.method, request.url.raw_path.decode(), raw)
@@ -179,22 +189,24 @@ _BAD_REQUEST = 400
 class Fake:
     """Plays a provider on this machine, and enforces the provider's own rules.
 
-    ``calls``, ``invents``, ``says``, ``replays``, ``fails`` and ``cuts`` each add a turn to a script. The fake first
-    answers with these turns, in order. After the script, it answers as ``generates`` or ``answers`` configure. If a
-    request breaks a cited rule of the provider, the fake refuses the request with an error in the provider's format.
-    The first access to ``url`` or ``env`` starts a server. ``client`` needs no server.
+    ``calls``, ``invents``, ``says``, ``replays``, ``fails`` and ``cuts`` each add a turn to a
+    script. The fake first answers with these turns, in order. After the script, it answers as
+    ``generates`` or ``answers`` configure. If a request breaks a cited rule of the provider, the
+    fake refuses the request with an error in the provider's format. The first access to ``url`` or
+    ``env`` starts a server. ``client`` needs no server.
 
     Args:
         provider: The provider to play.
-        tools: The tools that ``calls`` can find by name: a registry, or tools and functions. You can also
-            pass a tool itself to ``calls``.
+        tools: The tools that ``calls`` can find by name: a registry, or tools and functions. You
+            can also pass a tool itself to ``calls``.
         strict: Whether to refuse requests with a field that the provider's SDK does not define.
-        text: The format in which the model writes calls into its text. The fake leaves the calls in the text, like a
-            server without the right parser. Example: ``Fake("vllm", text="hermes")``. ``toolshape.text.formats()``
-            lists the formats.
+        text: The format in which the model writes calls into its text. The fake leaves the calls in
+            the text, like a server without the right parser. Example:
+            ``Fake("vllm", text="hermes")``. ``toolshape.text.formats()`` lists the formats.
 
     Raises:
-        ExportError: The provider is unknown, its servers never leave calls in the text, or the text format is unknown.
+        ExportError: The provider is unknown, its servers never leave calls in the text, or the text
+            format is unknown.
         UsageError: The provider has no ``server``, which a fake needs.
     """
 
@@ -213,7 +225,10 @@ class Fake:
         self.exchanges: list[Exchange] = []
         self._wire = server_of(self.provider)
         self._is_strict = strict
-        registry = tools if isinstance(tools, Registry) else Registry(tools or ())
+        if isinstance(tools, Registry):
+            registry = tools
+        else:
+            registry = Registry(tools or ())
         self._tools: dict[str, Tool[..., Any]] = {tool.name: tool for tool in registry}
         self._forms: dict[Tool[..., Any], list[Form]] = {}
         self._script: list[Turn] = []
@@ -249,7 +264,10 @@ class Fake:
 
     @property
     def url(self) -> str:
-        """The address of the server, without a path. If the server is not running, reading this property starts it."""
+        """The address of the server, without a path.
+
+        If the server is not running, reading this property starts it.
+        """
         with self._lock:
             if self._server is None:
                 self._server = HttpServer(self._handle)
@@ -257,10 +275,11 @@ class Fake:
 
     @property
     def env(self) -> dict[str, str]:
-        """The environment variables that point the provider's SDK at this fake: add them to the process environment.
+        """The environment variables that point the provider's SDK at this fake: add
+        them to the process environment.
 
-        The SDK mistralai reads no address from the environment: pass ``client()`` to it. The SDK cohere reads the
-        variables when you import it.
+        The SDK mistralai reads no address from the environment: pass ``client()`` to it. The SDK
+        cohere reads the variables when you import it.
         """
         return environment(self._wire.endpoint, self.url)
 
@@ -290,7 +309,10 @@ class Fake:
         )
 
     def async_client(self, http: Literal["httpx", "httpx2"] | None = None) -> Any:
-        """Return an async client that sends its requests to this fake. For arguments and errors, see ``transport``."""
+        """Return an async client that sends its requests to this fake.
+
+        For arguments and errors, see ``transport``.
+        """
         return import_library(http or self._wire.endpoint.http).AsyncClient(
             transport=self.transport(http, is_async=True)
         )
@@ -321,15 +343,23 @@ class Fake:
     def invents(
         self, name: str, given: Mapping[str, Any] | None = None, /, **arguments: Any
     ) -> Turn:
-        """Script a call of a tool that does not exist. For the arguments and errors, see ``Turn.invents``."""
+        """Script a call of a tool that does not exist.
+
+        For the arguments and errors, see ``Turn.invents``.
+        """
         return self._add_turn(Turn(self._tools).invents(name, given, **arguments))
 
     def says(self, answer: Any, *, output: Any = None) -> Turn:
-        """Script a response with text or with a typed answer. For the arguments and errors, see ``Turn.says``."""
+        """Script a response with text or with a typed answer.
+
+        For the arguments and errors, see ``Turn.says``.
+        """
         return self._add_turn(Turn(self._tools).says(answer, output=output))
 
     def replays(self, body: JsonObject) -> Turn:
-        """Script a recorded response body. The fake sends it whole, or as a stream if the request asks for a stream.
+        """Script a recorded response body.
+
+        The fake sends it whole, or as a stream if the request asks for a stream.
 
         Raises:
             UsageError: The body is not a response of the provider.
@@ -341,11 +371,15 @@ class Fake:
             )
             list(self._wire.unfold(recorded))
         except Exception as error:  # a recorded body may be anything
-            message = f"not a response of {self.provider.name}: it cannot be streamed: {type(error).__name__}: {error}"
+            message = (
+                f"not a response of {self.provider.name}: it cannot be streamed: "
+                f"{type(error).__name__}: {error}"
+            )
             raise UsageError(message) from error
         if not is_readable:
             raise UsageError(
-                f"not a response of {self.provider.name}: this {type(recorded).__name__} holds no message or call"
+                f"not a response of {self.provider.name}: this {type(recorded).__name__} holds "
+                "no message or call"
             )
         return self._add_turn(Turn(self._tools).replays(body))
 
@@ -367,12 +401,16 @@ class Fake:
         )
 
     def generates(self, *, seed: int = 0) -> None:
-        """After the script, generate calls from the schemas in each request. The same ``seed`` gives the same calls."""
+        """After the script, generate calls from the schemas in each request.
+
+        The same ``seed`` gives the same calls.
+        """
         with self._lock:
             self._chance, self._answer = random.Random(seed), None  # noqa: S311 - must be repeatable
 
     def answers(self, answer: Answer) -> None:
-        """After the script, answer each request with the ``Turn`` or the string that a function returns.
+        """After the script, answer each request with the ``Turn`` or the
+        string that a function returns.
 
         Several threads may call the function at once.
         """
@@ -387,11 +425,12 @@ class Fake:
         return [reason for exchange in self.exchanges for reason in exchange.refused]
 
     def assert_done(self) -> None:
-        """Check that the requests used the whole script, and that the fake could answer every request.
+        """Check that the requests used the whole script, and that the
+        fake could answer every request.
 
         Raises:
-            AssertionError: A scripted turn was not used, or the fake could not answer a request. The message lists the
-                requests and the expected turns.
+            AssertionError: A scripted turn was not used, or the fake could not answer a request.
+                The message lists the requests and the expected turns.
         """
         __tracebackhide__ = True  # makes pytest point at the line in the test
         with self._lock:
@@ -432,11 +471,14 @@ class Fake:
         ]
         if refusals:
             return self._reply_error(asked, refusals[0][0], tuple(reason for _, reason in refusals))
-        # Hold the lock while choosing the turn and building its reply. So no other thread gets the same turn, and the
-        # turn stays in the script if its reply cannot be built.
+        # Hold the lock while choosing the turn and building its reply. So no other thread gets the
+        # same turn, and the turn stays in the script if its reply cannot be built.
         with self._lock:
             is_scripted = self._said < len(self._script)
-            turn = self._script[self._said] if is_scripted else None
+            if is_scripted:
+                turn = self._script[self._said]
+            else:
+                turn = None
             if turn is None and self._chance is not None:
                 tools = self._tools.values()
                 turn = answers.generate_turn(provider, request, self._chance, tools, self._forms_of)
@@ -455,11 +497,10 @@ class Fake:
             raise UsageError(
                 f"the function passed to answers() must return a Turn or a string, not {returned!r}"
             )
-        turn = (
-            Turn().says(returned)
-            if isinstance(returned, str)
-            else copy_with_tools(returned, self._tools)
-        )
+        if isinstance(returned, str):
+            turn = Turn().says(returned)
+        else:
+            turn = copy_with_tools(returned, self._tools)
         reply, exchange = self._build_reply(asked, request, turn)
         self.exchanges.append(exchange)
         return reply
@@ -481,7 +522,10 @@ class Fake:
         )
         if self._text_format is not None:
             completion = answers.move_calls_to_text(completion, self._text_format)
-        response = self._wire.respond(completion) if turn.body is None else turn.body
+        if turn.body is None:
+            response = self._wire.respond(completion)
+        else:
+            response = turn.body
         reply = answers.reply_of(self._wire, asked.framing, response, turn)
         return reply, self._exchange(asked, reply.status, response if reply.status else None)
 
@@ -516,10 +560,15 @@ class Fake:
         return self._forms[tool]
 
     def _reply_missed(self, asked: ReceivedRequest, what: str, status: int = _BAD_REQUEST) -> Reply:
-        """Record a request that the fake cannot answer, and reply with an error that no SDK retries."""
+        """Record a request that the fake cannot answer, and reply
+        with an error that no SDK retries.
+        """
         with self._lock:
             unused_turns = self._script[self._said :]
-            expected = str(unused_turns[0]) if unused_turns else "nothing more"
+            if unused_turns:
+                expected = str(unused_turns[0])
+            else:
+                expected = "nothing more"
             reply = self._reply_error(
                 asked, Refusal(status, f"toolshape's Fake: {what}"), expected=expected
             )
