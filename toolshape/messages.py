@@ -1,5 +1,4 @@
-"""Defines provider-neutral records of conversation messages, in the terms of
-OpenTelemetry's GenAI conventions.
+"""Messages of a conversation for all providers, in the terms of OpenTelemetry's GenAI conventions.
 
 The library reads ``Message`` records from one provider's messages, and writes them as messages of
 another provider.

@@ -1,6 +1,4 @@
-"""Defines ``Answer``; validates the JSON of an answer, and describes what
-is wrong with an invalid answer.
-"""
+"""Validates the JSON of an answer, and describes what is wrong with an invalid one."""
 
 import functools
 import json

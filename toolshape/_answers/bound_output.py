@@ -1,6 +1,4 @@
-"""Defines ``BoundOutput``, an output in one provider's form, which writes requests
-and reads responses and streams.
-"""
+"""Writes the requests for an answer in a type at one provider, and reads its responses and streams."""
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any, Generic, TypeVar

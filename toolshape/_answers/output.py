@@ -1,4 +1,4 @@
-"""Defines ``Output``: the type that a model's answer must have, for any provider."""
+"""The type that a model's answer must have, for any provider."""
 
 from collections.abc import Callable, Mapping
 from operator import attrgetter

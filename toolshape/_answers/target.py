@@ -1,4 +1,4 @@
-"""Defines ``AnswerTarget``: what a call or a text is read by, if it holds the answer in a type."""
+"""What a call or a text is read by, if it holds the answer in a type."""
 
 import json
 from dataclasses import dataclass, replace

@@ -1,5 +1,4 @@
-"""Defines ``Bindings``, which binds a registry's tools to providers, and finds the
-``Bound`` that reads a response.
+"""Binds a registry's tools to providers, and finds what reads a response.
 
 A registry loads this module when it is first bound. Before that, a program needs neither providers
 nor dispatch, and saves a third of the package's import time.

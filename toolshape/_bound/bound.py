@@ -1,6 +1,4 @@
-"""Defines ``Bound``, an immutable snapshot of tools in one provider's form, which
-writes requests and runs calls.
-"""
+"""Writes requests and runs calls with the tools of one moment in one provider's form."""
 
 import hashlib
 import json

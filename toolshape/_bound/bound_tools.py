@@ -1,6 +1,4 @@
-"""Defines ``BoundTools``: tools compiled for one provider, with the handlers
-that read and run their calls.
-"""
+"""Compiles tools for one provider, with the handlers that read and run their calls."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,6 +1,4 @@
-"""Defines ``Registry``, which holds an application's tools, exports them,
-and runs the calls of responses.
-"""
+"""Holds an application's tools, exports them, and runs the calls of responses."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Defines ``Contents`` and ``Store``, which hold the tools and settings of a ``Registry``."""
+"""Holds the tools and settings of a registry, and refuses names that are taken."""
 
 import ast
 import inspect

@@ -1,4 +1,4 @@
-"""Defines the commands that list providers, and export, check, compare and call tools.
+"""The commands that list providers, and export, check, compare and call tools.
 
 Needs the extra ``cli``.
 """

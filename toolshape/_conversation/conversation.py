@@ -1,6 +1,4 @@
-"""Defines ``Conversation``, which keeps a history for all providers,
-builds requests, and runs calls.
-"""
+"""Keeps a history for all providers, builds requests, and runs the calls of responses."""
 
 import hashlib
 import json

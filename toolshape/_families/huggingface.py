@@ -1,4 +1,4 @@
-"""Defines the provider for Hugging Face chat templates.
+"""Hugging Face's chat templates.
 
 Entries have the form that ``utils.get_json_schema`` returns in transformers 5.23.0, read on
 2026-11-20.

@@ -1,6 +1,4 @@
-"""Defines the vendor-neutral provider: canonical records of tools, and calls as
-``{"id"?, "name", "arguments"}``.
-"""
+"""Canonical records of tools, and calls as ``{"id"?, "name", "arguments"}``, for no vendor."""
 
 from collections.abc import Sequence
 from typing import Any

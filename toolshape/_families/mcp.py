@@ -1,6 +1,4 @@
-"""Defines the MCP providers for the revisions of the specification
-(modelcontextprotocol repository, 2026-08-22).
-"""
+"""MCP by the revisions of its specification (modelcontextprotocol repository, 2026-08-22)."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,6 +1,4 @@
-"""Defines ``LedgerStore``, the protocol of a ledger of calls, and checks that
-an object follows the protocol.
-"""
+"""What a ledger of calls must be able to do, and whether an object can."""
 
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 

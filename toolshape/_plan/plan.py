@@ -1,6 +1,4 @@
-"""Defines ``Plan``: the validated calls of one response, and the methods to approve,
-deny, edit, pause and run them.
-"""
+"""The validated calls of one response: approve, deny, edit, pause and run them."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Defines ``PlanState``: all that is known of one turn, as frozen data that JSON can hold.
+"""All that is known of one turn, as frozen data that JSON can hold.
 
 A token, the open turn of a stored conversation and a pickle are this record. ``snapshot`` makes it
 from results, ``restore`` makes results from it, and nothing else reads or writes a turn.

@@ -1,6 +1,4 @@
-"""Defines ``RunOptions``: the keyword arguments that ``dispatch`` and its
-variants pass to ``Plan.run``.
-"""
+"""The keyword arguments that ``dispatch`` and its variants pass to a run."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeAlias, TypedDict

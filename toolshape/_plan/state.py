@@ -1,4 +1,4 @@
-"""Defines the states of the calls in a plan, and the table of transitions between these states.
+"""The states of the calls in a plan, and the table of transitions between them.
 
 No call is claimed twice, an answer never changes, and a pending call is never dropped. Other
 modules change a state only through this module. They name an event; the table says whether the

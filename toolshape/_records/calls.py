@@ -1,6 +1,4 @@
-"""Defines records for tools and calls, such as ``Spec`` (a tool), ``Call`` and
-``Loss`` (a change in a schema).
-"""
+"""Records of tools, of calls and of changes in a schema."""
 
 import json
 import re

@@ -1,6 +1,4 @@
-"""Defines ``CallContext``: hooks and tools read the running call from it,
-and report progress through it.
-"""
+"""What hooks and tools read of the running call, and how they report progress."""
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field

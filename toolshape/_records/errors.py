@@ -1,4 +1,4 @@
-"""Defines the error tree, grouped by who must act, and the text of each error.
+"""The error tree, grouped by who must act, and the text of each error.
 
 ToolshapeError
 |- DefinitionError   the developer, at ``@tool``: lists every problem of the function at once

@@ -1,6 +1,4 @@
-"""Defines the parts that a tool may return (text, images, files), and the text
-that replaces an image or file.
-"""
+"""The parts that a tool may return (text, images, files), and the text in place of a file."""
 
 import base64
 from dataclasses import dataclass

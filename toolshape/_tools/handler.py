@@ -1,6 +1,4 @@
-"""Defines ``Handler``, which validates calls of one tool, invokes the tool,
-and writes results for the model.
-"""
+"""Validates calls of one tool, invokes the tool, and writes results for the model."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""Defines the kinds of hooks (sync, async, or both), and rejects objects that cannot be hooks."""
+"""The kinds of hooks (sync, async, or both), and what is none."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence

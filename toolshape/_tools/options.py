@@ -1,4 +1,4 @@
-"""Defines the options of ``@tool``, and rejects invalid values."""
+"""The options of ``@tool``, and which values are invalid."""
 
 import inspect
 import json

@@ -1,6 +1,4 @@
-"""Defines ``Shape``, the form of one tool that one provider is sent, and
-compiles the shapes of a set of tools.
-"""
+"""Compiles the form of each tool that one provider is sent, in the provider's limits."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

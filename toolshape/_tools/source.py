@@ -1,6 +1,4 @@
-"""Defines the two sources of a tool: a decorated function, or a ready-made
-definition, such as an OpenAI tool.
-"""
+"""Where a tool comes from: a decorated function, or a ready-made definition."""
 
 import copy
 import functools

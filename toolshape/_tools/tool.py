@@ -1,6 +1,4 @@
-"""Defines ``Tool`` and ``@tool``, which makes a function a tool for models and
-keeps it callable from Python.
-"""
+"""Makes a function a tool for models, and keeps it callable from Python."""
 
 import functools
 import inspect

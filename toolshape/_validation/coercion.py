@@ -1,6 +1,4 @@
-"""Defines the coercion rules: each rule converts one kind of invalid value to a
-value that the schema accepts.
-"""
+"""The coercion rules: each makes one kind of invalid value one that the schema accepts."""
 
 import functools
 import math

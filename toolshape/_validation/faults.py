@@ -1,4 +1,4 @@
-"""Defines ``Fault``, a violation that a validator found in a value, and formats locations as paths."""
+"""A violation that a validator found in a value, and its location as a path."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

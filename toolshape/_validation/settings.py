@@ -1,6 +1,4 @@
-"""Defines the settings for validating one tool's arguments from one
-provider, such as the coercion rules.
-"""
+"""How one tool's arguments from one provider are validated, such as the coercion rules."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias

@@ -1,4 +1,4 @@
-"""Defines ``assert_contract``, which fails a test if tools differ from their lock file."""
+"""Fails a test if tools differ from their lock file."""
 
 import os
 from collections.abc import Iterable

@@ -1,6 +1,4 @@
-"""Defines ``ExpectAnswer``, the answer that a model should give, and compares it
-with the model's actual answer.
-"""
+"""The answer that a model should give, compared with the one that it gave."""
 
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple

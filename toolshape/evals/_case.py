@@ -1,6 +1,4 @@
-"""Defines ``Case`` (a question to a model and the expected calls), and
-judges the calls in a response.
-"""
+"""A question to a model and the calls that are expected, and how a response is judged."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,6 +1,4 @@
-"""Defines ``evaluate``, which sends each case to each model, once or
-several times, and judges the calls.
-"""
+"""Sends each case to each model, once or several times, and judges the calls."""
 
 import asyncio
 import inspect

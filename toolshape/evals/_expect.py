@@ -1,4 +1,4 @@
-"""Defines ``Expect``, a call that a model should make, and ``never``, a call that it must not make."""
+"""A call that a model should make, and one that it must not make."""
 
 from collections.abc import Mapping
 from typing import Any, Literal

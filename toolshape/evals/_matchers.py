@@ -1,4 +1,4 @@
-"""Defines matchers: conditions on an argument for which more than one value is right."""
+"""Conditions on an argument for which more than one value is right."""
 
 import re
 from collections.abc import Callable

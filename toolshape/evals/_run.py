@@ -1,6 +1,4 @@
-"""Defines ``Run``, which holds the verdicts of an evaluation, counts and compares
-them, and reads and writes JSON.
-"""
+"""Holds the verdicts of an evaluation, counts and compares them, and reads and writes JSON."""
 
 import json
 import math

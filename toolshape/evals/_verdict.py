@@ -1,6 +1,4 @@
-"""Defines ``Verdict``, the judgement of one trial of a case, with every
-difference from the expected calls.
-"""
+"""The judgement of one trial of a case, with every difference from the expected calls."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

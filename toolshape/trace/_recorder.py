@@ -1,4 +1,4 @@
-"""Defines ``record_to``, which returns an observer that appends responses to a trace file."""
+"""Appends responses to a trace file, as an observer."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Defines ``replay``, which plans recorded responses with the current tools, and reports changes.
+"""Plans recorded responses with the current tools, and reports changes.
 
 No tool is run.
 """

@@ -1,4 +1,4 @@
-"""Defines the provider of Anthropic's Messages API."""
+"""Anthropic's Messages API."""
 
 from dataclasses import replace
 

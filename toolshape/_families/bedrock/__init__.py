@@ -1,4 +1,4 @@
-"""Defines the provider for AWS Bedrock's Converse API."""
+"""AWS Bedrock's Converse API."""
 
 from toolshape._families.anthropic import ANTHROPIC
 from toolshape._families.anthropic import schema as anthropic_schema

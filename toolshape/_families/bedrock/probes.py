@@ -1,6 +1,4 @@
-"""Defines pairs of requests for testing: one that a rule of Converse refuses, and
-a similar one that it accepts.
-"""
+"""Pairs of requests: one that a rule of Converse refuses, and one like it that it accepts."""
 
 from typing import Any
 

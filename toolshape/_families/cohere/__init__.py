@@ -1,4 +1,4 @@
-"""Defines the provider of Cohere's v2 chat API."""
+"""Cohere's v2 chat API."""
 
 from toolshape._families.cohere import server
 from toolshape._families.cohere.messages import HISTORIES, write_calls, write_results

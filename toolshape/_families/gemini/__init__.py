@@ -1,4 +1,4 @@
-"""Defines the providers for Google Gemini's generateContent, on the Gemini API and on Vertex AI."""
+"""Google Gemini's generateContent, on the Gemini API and on Vertex AI."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Defines the provider for Google Gemini's Interactions API."""
+"""Google Gemini's Interactions API."""
 
 from toolshape._families.gemini import GEMINI
 from toolshape._families.gemini import schema as gemini_schema

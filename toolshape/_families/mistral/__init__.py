@@ -1,4 +1,4 @@
-"""Defines the provider of Mistral's chat completions."""
+"""Mistral's chat completions."""
 
 from dataclasses import replace
 

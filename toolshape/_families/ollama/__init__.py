@@ -1,4 +1,4 @@
-"""Defines the providers of Ollama's ``/api/chat``."""
+"""Ollama's ``/api/chat``."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Defines the providers of OpenAI's Chat Completions."""
+"""OpenAI's Chat Completions."""
 
 from dataclasses import replace
 

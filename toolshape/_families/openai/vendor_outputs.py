@@ -1,5 +1,4 @@
-"""Defines how vendors that offer Chat Completions differ from OpenAI in
-accepting a schema for the answer.
+"""How vendors of Chat Completions differ from OpenAI in taking a schema for the answer.
 
 The sources were read on 2026-11-25. All vendors take ``response_format`` as OpenAI does. Servers
 that compile each schema to a grammar constrain every answer, with or without the flag ``strict``.

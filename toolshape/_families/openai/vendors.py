@@ -1,6 +1,4 @@
-"""Defines vendors that offer Chat Completions, and how they differ from OpenAI
-(evidence read on 2026-11-20).
-"""
+"""Vendors of Chat Completions, and how they differ from OpenAI (read on 2026-11-20)."""
 
 import re
 from collections.abc import Iterator

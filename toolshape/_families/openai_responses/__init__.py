@@ -1,4 +1,4 @@
-"""Defines the providers of OpenAI's Responses API."""
+"""OpenAI's Responses API."""
 
 from dataclasses import replace
 

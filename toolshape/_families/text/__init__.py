@@ -1,4 +1,4 @@
-"""Defines a provider for each format in which models write their calls as text."""
+"""A provider for each format in which models write their calls as text."""
 
 from collections.abc import Sequence
 from dataclasses import replace

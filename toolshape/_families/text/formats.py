@@ -1,5 +1,4 @@
-"""Defines the formats in which open models write tool calls; the sources are chat
-templates and server-side parsers.
+"""The formats in which open models write tool calls, from chat templates and servers' parsers.
 
 The templates come from llama.cpp's ``models/templates`` (as in llama-cpp-python 0.3.36), from vLLM
 0.33.0 (``examples``), and from Ollama's renderers. All were rendered with the same messages on

@@ -1,6 +1,4 @@
-"""Defines the steps and the layout of a text format as data, which the
-scanner and the grammars read.
-"""
+"""The steps and the layout of a text format as data, which the scanner and the grammars read."""
 
 from typing import NamedTuple, TypeAlias
 

@@ -1,6 +1,4 @@
-"""Defines ``Histories``: how to read and write the messages of a wire family, and
-which rules messages must keep.
-"""
+"""How a family's messages are read and written, and which rules they must keep, as data."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

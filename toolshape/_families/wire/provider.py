@@ -1,4 +1,4 @@
-"""Defines ``Provider``: one provider's API as data, and as functions that read and write its JSON."""
+"""One provider's API as data, and as functions that read and write its JSON."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""Defines the provider for xAI's gRPC protocol, which xAI's SDK uses."""
+"""xAI's gRPC protocol, which xAI's SDK uses."""
 
 from dataclasses import replace
 

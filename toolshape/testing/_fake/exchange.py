@@ -1,6 +1,4 @@
-"""Defines ``Exchange``, a request to a fake with its answer, and ``Reply``, an
-HTTP reply that is ready to send.
-"""
+"""A request to a fake with its answer, and an HTTP reply that is ready to send."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,6 +1,4 @@
-"""Defines ``Fake``, which plays a provider: it answers as scripted, and refuses
-what the provider would refuse.
-"""
+"""Plays a provider: answers as scripted, and refuses what the provider would refuse."""
 
 import random
 import threading

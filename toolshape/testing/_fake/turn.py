@@ -1,4 +1,4 @@
-"""Defines ``Turn``, one scripted response of a fake."""
+"""One scripted response of a fake."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
