@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from toolshape._plan.plan import Plan
     from toolshape._plan.results import Results
     from toolshape._plan.run_options import OnProgress, RunOptions
+    from toolshape._tools.definition.executor import Executor
     from toolshape._tools.hook_kinds import Hook
 
 
@@ -137,6 +138,7 @@ class Registry:
         given: Any,
         functions: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
         *,
+        executor: "Executor | None" = None,
         verbatim: bool = False,
         documents: Mapping[str, Any] = MappingProxyType({}),
         closed: bool = False,
@@ -154,6 +156,10 @@ class Registry:
                 list of tools, Gemini's declarations), or the JSON text of such a list or object.
             functions: The functions that run the calls, by the names in the definitions. A tool
                 without a function is sent, but its calls cannot run.
+            executor: A function ``executor(name, arguments, context)``, sync or async, that runs the
+                calls of every tool without a function of its own. ``name`` is the name in the
+                definition, ``arguments`` the valid arguments as a dict, ``context`` a
+                ``CallContext``.
             verbatim: Whether to send the definitions unchanged to providers that use their format.
             documents: The schemas, or the documents that contain them, to which the definitions
                 refer, by URI.
@@ -171,11 +177,18 @@ class Registry:
                 where it is read: in ``bind`` or ``check``.
         """
         frame = calling_frame()
+        raw_executor: Any = executor
+        if raw_executor is not None and not callable(raw_executor):
+            raise UsageError(f"executor= must be a function, not {raw_executor!r}")
         requested: list[str] = []
+
+        from toolshape._tools.definition.executor import function_of  # noqa: PLC0415 - most programs need none
 
         def choose(name: str) -> Callable[..., Any] | None:
             requested.append(name)
-            return functions.get(name)
+            if executor is None or name in functions:
+                return functions.get(name)
+            return function_of(executor, name)
 
         from toolshape._tools.definition import build  # noqa: PLC0415 - it loads all formats, and most programs need none
 

@@ -1,5 +1,6 @@
 """Definitions that a registry gets are read when they are used; what needs no reading is refused at once."""
 
+import asyncio
 import copy
 import json
 import pickle
@@ -7,7 +8,7 @@ import threading
 
 import pytest
 
-from toolshape import DefinitionError, Registry, Tool
+from toolshape import DefinitionError, Registry, Tool, UsageError
 
 UNREADABLE = {"type": "object", "properties": {"x": {"type": "objct"}}}
 READABLE = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
@@ -158,3 +159,65 @@ def test_threads_read_one_record():
     for thread in threads:
         thread.join()
     assert len({id(record) for record in found}) == 1
+
+
+class Runner:
+    """Runs every call, and keeps what it was given."""
+
+    def __init__(self):
+        self.seen = []
+
+    def __call__(self, name, arguments, context):
+        self.seen.append((name, arguments, context.call.id, context.tool.name))
+        return f"{name} ran"
+
+
+class AsyncRunner(Runner):
+    async def __call__(self, name, arguments, context):
+        await asyncio.sleep(0)
+        return super().__call__(name, arguments, context)
+
+
+def of_executor(executor, **schema):
+    tools = Registry()
+    given = [definition("a.b"), definition("own"), definition("odd", {"type": "object", **schema})]
+    tools.add_definitions(given, {"own": lambda x: f"own {x}"}, executor=executor)
+    return tools
+
+
+def calls(*pairs):
+    return [
+        {"id": f"c{at}", "name": name, "arguments": given} for at, (name, given) in enumerate(pairs)
+    ]
+
+
+@pytest.mark.parametrize("made", [Runner, AsyncRunner])
+def test_one_function_runs_every_imported_name(made):
+    """By the names in the definitions, with the context of the call; an own function comes first."""
+    executor = made()
+    fields = {
+        name: {"type": "integer"} for name in ("executor", "name", "context", "self", "class")
+    }
+    tools = of_executor(executor, properties=fields)
+    given = {"executor": 1, "name": 2, "context": 3, "self": 4, "class": 5}
+    made_calls = calls(("renamed", {"x": "1"}), ("own", {"x": 2}), ("odd", given), ("renamed", {}))
+    results = tools.renamed({"a.b": "renamed"}).dispatch(made_calls, provider="json-schema")
+    assert [result.value for result in results[:3]] == ["a.b ran", "own 2", "odd ran"]
+    assert results[3].error.code == "invalid_arguments"
+    assert executor.seen == [("a.b", {"x": 1}, "c0", "renamed"), ("odd", given, "c2", "odd")]
+
+
+def test_an_async_executor_runs_in_the_loop():
+    tools = of_executor(AsyncRunner())
+    [result] = asyncio.run(tools.adispatch(calls(("a.b", {"x": 1})), provider="json-schema"))
+    assert result.value == "a.b ran"
+
+
+def test_what_is_no_function_runs_nothing():
+    with pytest.raises(UsageError, match="executor= must be a function"):
+        Registry().add_definitions([definition("f")], executor="f")
+
+
+def test_a_tool_of_an_executor_is_pickled_with_it():
+    tool = pickle.loads(pickle.dumps(of_executor(Runner())["a.b"]))
+    assert tool.call({"x": 1}) == "a.b ran"
