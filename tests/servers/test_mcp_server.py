@@ -795,3 +795,61 @@ def test_the_transport_in_memory_is_served_too():
             return text(await client.call_tool("shout", {"text": "a"}))
 
     assert run(main()) == "A"
+
+
+@EVERY_REVISION
+@pytest.mark.parametrize("is_async", [False, True])
+def test_what_a_client_sees_and_calls_goes_by_who_it_is(revision, is_async):
+    """A name outside of its tools is unknown, and no message names one of the others."""
+    guest = shop.tools.subset(["weather", "shout"])
+
+    def tools_of(context):
+        return shop.tools if context.session.client_params.client_info.name == "admin" else guest
+
+    async def tools_of_async(context):
+        await asyncio.sleep(0)
+        return tools_of(context)
+
+    async def seen_by(name):
+        served = server(tools_of_async if is_async else tools_of, "shop", version="1")
+        info = types.Implementation(name=name, version="1")
+        async with connected(served, revision, client_info=info) as client:
+            listed = [tool.name for tool in (await client.list_tools()).tools]
+            called = await client.call_tool("count", {"to": 2})
+            return listed, called, await client.call_tool("weather", {"city": "x"})
+
+    listed, called, allowed = run(seen_by("admin"))
+    assert listed == [item.name for item in shop.ALL]
+    assert not called.is_error
+    listed, called, allowed = run(seen_by("guest"))
+    assert listed == ["weather", "shout"]
+    assert called.is_error
+    assert 'no tool named "count"' in text(called)
+    assert not any(
+        item.name in text(called).replace('"count"', "")
+        for item in shop.ALL
+        if item.name not in listed
+    )
+    assert not allowed.is_error
+
+
+@EVERY_REVISION
+def test_a_function_of_the_tools_that_fails_is_hidden(revision, caplog):
+    """The client learns a reference, the log what happened."""
+
+    def fails(context):
+        raise RuntimeError("secret details")
+
+    async def main(tools):
+        async with connected(server(tools, "shop", version="1"), revision) as client:
+            with pytest.raises(MCPError) as caught:
+                await client.list_tools()
+            return str(caught.value), text(await client.call_tool("weather", {"city": "x"}))
+
+    for tools in (fails, lambda context: [shop.ALL[0]]):
+        told = run(main(tools))
+        assert all("reference" in said and "secret" not in said for said in told), told
+    assert "secret details" in caplog.text
+    assert "must return a Registry, not list" in caplog.text
+    with pytest.raises(UsageError, match="server takes a Registry"):
+        server(shop.ALL[0], "shop")

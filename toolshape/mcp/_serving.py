@@ -11,11 +11,12 @@ import math
 import secrets
 import sys
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import anyio
+from mcp import MCPError
 from mcp.server import Server
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions
@@ -24,6 +25,7 @@ from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.session import ServerSession
 from mcp.server.subscriptions import ListenHandler, ServerEvent, ToolsListChanged
 from mcp_types import (
+    INTERNAL_ERROR,
     CallToolRequestParams,
     CallToolResult,
     InputRequiredResult,
@@ -47,6 +49,7 @@ from toolshape._records.calls import JsonObject, WireCall
 from toolshape._records.context import Progress
 from toolshape._records.errors import TokenError, UsageError
 from toolshape._tools.hook_kinds import is_loop_hook
+from toolshape._tools.tool import Tool
 from toolshape.mcp import _approving as approving
 
 T = TypeVar("T")
@@ -149,6 +152,8 @@ Inject: TypeAlias = (
 """The values for injected parameters, or a function that returns the values for one
 request (for example, its user).
 """
+ToolsOf: TypeAlias = Callable[[ServerRequestContext[Any, Any]], Registry | Awaitable[Registry]]
+"""A function that returns the tools of the client that made a request."""
 _FORMS: Mapping[str, str] = {"2026-07-28": "mcp:2026-07-28", "2025-11-25": "mcp:2025-11-25"}
 _IN_THREADS = (
     "a hook is a plain def, so calls run in threads, without cancellation and timeouts: make the "
@@ -166,7 +171,7 @@ _SUBSCRIBED = frozenset(
 
 
 def server(
-    tools: Registry,
+    tools: Registry | ToolsOf,
     name: str,
     *,
     inject: Inject = {},  # noqa: B006 - never mutated
@@ -190,7 +195,11 @@ def server(
     a client that can ask its user. Otherwise the server refuses the call and gives the reason.
 
     Args:
-        tools: The registry. Each request uses its current tools.
+        tools: The registry. Each request uses its current tools. Or a function, plain or async,
+            that takes the SDK's request context and returns the registry of this client, for
+            example a subset by its user: a client sees and calls no other tools. Return the same
+            registry for the same user, because a new one is compiled anew. Clients are not told of
+            changes to the registries that a function returns.
         name: The name of the server.
         inject: The values for injected parameters, by name. You can also pass a function that takes
             the SDK's request context and returns these values.
@@ -210,7 +219,8 @@ def server(
         DefinitionError: Some of the tools' definitions cannot be read.
     """
     _check(tools, inject, expires)
-    tools.check()
+    if isinstance(tools, Registry):
+        tools.check()
     if key is None:
         secret = secrets.token_bytes(_SHORTEST_KEY)
     else:
@@ -240,12 +250,13 @@ def server(
         _enable_changes, mcp_server.create_initialization_options
     )
     mcp_server.create_initialization_options = initialization_options  # type: ignore[method-assign]  # transports do not enable list changes
-    tell_of_changes(tools, serving)
+    if isinstance(tools, Registry):
+        tell_of_changes(tools, serving)
     return mcp_server
 
 
 def _check(tools: Any, inject: Any, expires: Any) -> None:
-    if not isinstance(tools, Registry):
+    if not isinstance(tools, Registry) and (not callable(tools) or isinstance(tools, Tool)):
         raise UsageError(
             f"server takes a Registry, not {type(tools).__name__}: write server(Registry([...]), "
             "...)"
@@ -324,7 +335,11 @@ class _Serving:
     """The request handlers for one server."""
 
     def __init__(
-        self, tools: Registry, inject: Inject, sealing: approving.Sealing, changes: Changes
+        self,
+        tools: Registry | ToolsOf,
+        inject: Inject,
+        sealing: approving.Sealing,
+        changes: Changes,
     ) -> None:
         self._tools = tools
         self._inject = inject
@@ -339,35 +354,64 @@ class _Serving:
         self._bounds = {}
         self._changes.tell()
 
-    def _bound(self, revision: str) -> Bound:
+    async def _tools_of(self, context: ServerRequestContext[Any, Any]) -> Registry:
+        """Return the tools that a client sees and may call.
+
+        Raises:
+            UsageError: The function of the app returns something else.
+        """
+        if isinstance(self._tools, Registry):
+            return self._tools
+        returned = self._tools(context)
+        found: Any = await returned if inspect.isawaitable(returned) else returned
+        if not isinstance(found, Registry):
+            raise UsageError(
+                f"the function of the tools must return a Registry, not {type(found).__name__}"
+            )
+        return found
+
+    def _bound(self, tools: Registry, revision: str) -> Bound:
+        provider = get(_FORMS.get(revision, _OLDEST_FORM))
+        if tools is not self._tools:
+            return tools.bind(provider)
         bounds = self._bounds
         bound = bounds.get(revision)
         if (
             bound is None
         ):  # if the registry changes meanwhile, ``changed`` replaces the dict and drops this entry
-            bound = bounds[revision] = self._tools.bind(get(_FORMS.get(revision, _OLDEST_FORM)))
+            bound = bounds[revision] = tools.bind(provider)
         return bound
 
     def input_schema(self, name: str) -> JsonObject | None:
         """Return a tool's input schema in the newest revision: the SDK
-        checks request headers against it.
+        checks request headers against it, if the tools are the same for all clients.
         """
-        listed = self._listing("2026-07-28")
+        if not isinstance(self._tools, Registry):
+            return None
+        listed = self._listing(self._tools, "2026-07-28")
         return next((tool.input_schema for tool in listed.tools if tool.name == name), None)
 
-    def _listing(self, revision: str) -> ListToolsResult:
-        bound = self._bound(revision)
+    def _listing(self, tools: Registry, revision: str) -> ListToolsResult:
+        bound = self._bound(tools, revision)
         cached = self._listed.get(revision)
         if cached is None or cached[0] is not bound:
             entries = [ListedTool.model_validate(entry) for entry in bound.export()]
-            cached = self._listed[revision] = bound, ListToolsResult(tools=entries)
+            cached = bound, ListToolsResult(tools=entries)
+            if tools is self._tools:
+                self._listed[revision] = cached
         return cached[1]
 
     async def listed(
         self, context: ServerRequestContext[Any, Any], _: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        """Return all tools, in the form of the client's revision."""
-        return self._listing(context.protocol_version)
+        """Return all tools of the client, in the form of its revision."""
+        try:
+            return self._listing(await self._tools_of(context), context.protocol_version)
+        except Exception as error:  # of the app's function: hide it from the client
+            if isinstance(self._tools, Registry):
+                raise
+            message = str(hide_error("tool_crashed", error, tool="tools/list"))
+            raise MCPError(code=INTERNAL_ERROR, message=message) from None
 
     async def joined(self, context: ServerRequestContext[Any, Any], _: NotificationParams) -> None:
         """If a client's revision has no subscriptions, notify the client of
@@ -381,7 +425,11 @@ class _Serving:
         self, context: ServerRequestContext[Any, Any], params: CallToolRequestParams
     ) -> CallToolResult | InputRequiredResult:
         """Answer a call with its result, or with a request for the user's approval."""
-        bound = self._bound(context.protocol_version)
+        try:
+            tools = await self._tools_of(context)
+        except Exception as error:  # of the app's function: hide it from the client
+            return _crash_result(params.name, error)
+        bound = self._bound(tools, context.protocol_version)
         number, name, arguments = context.request_id, params.name, params.arguments
         raw = {
             "id": number,
@@ -394,7 +442,7 @@ class _Serving:
                 params.request_state is not None
                 and context.protocol_version in MODERN_PROTOCOL_VERSIONS
             ):
-                results = await self._resume(context, bound, params)
+                results = await self._resume(context, tools, bound, params)
             else:
                 if controls_of(plan.results) is not None and plan.pending:
                     question = await approving.request_approval(plan, context, self._sealing)
@@ -453,7 +501,11 @@ class _Serving:
         return self._last[1]
 
     async def _resume(
-        self, context: ServerRequestContext[Any, Any], bound: Bound, params: CallToolRequestParams
+        self,
+        context: ServerRequestContext[Any, Any],
+        tools: Registry,
+        bound: Bound,
+        params: CallToolRequestParams,
     ) -> Results:
         """Run or deny a call as the user decided."""
         sealing, progress = self._sealing, _Progress(context.session)
@@ -464,9 +516,9 @@ class _Serving:
         options |= {"audience": sealing.audience, "ledger": sealing.ledger}
         decision_arguments = params.request_state or "", sealing.key, approving.decisions(params)
         if self._is_async(bound):
-            results = await self._tools.aresume(*decision_arguments, **options)
+            results = await tools.aresume(*decision_arguments, **options)
         else:
-            results = await asyncio.to_thread(self._tools.resume, *decision_arguments, **options)
+            results = await asyncio.to_thread(tools.resume, *decision_arguments, **options)
         await progress.all_sent()
         return results
 
