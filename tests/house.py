@@ -31,7 +31,7 @@ FLOORS = (
     ("_plan", "_history"),
     ("_answers", "ledger"),
     ("_bound",),
-    ("_conversation", "_failures", "testing", "trace", "bridges", "otel"),
+    ("_conversation", "_failures", "testing", "trace", "bridges", "otel", "openapi"),
     ("evals", "contract"),
     ("mcp",),
     ("_cli",),

@@ -20,7 +20,7 @@ from house import TREES
 ROOT = Path(__file__).parents[1]
 INDEX = ROOT / "docs" / "reference.md"
 SUBJECTS = (
-    "tools", "sets", "calls", "outputs", "conversations", "text", "errors", "ledger", "mcp", "bridges", "testing", "evals", "trace", "contract",
+    "tools", "sets", "calls", "outputs", "conversations", "text", "errors", "ledger", "mcp", "openapi", "bridges", "testing", "evals", "trace", "contract",
 )  # fmt: skip
 PAGES = [ROOT / "docs" / "reference" / f"{subject}.md" for subject in SUBJECTS]
 BEGIN, END = "<!-- made: {} -->", "<!-- end -->"

@@ -35,6 +35,7 @@ if typing.TYPE_CHECKING:
         ledger as ledger,
         mcp as mcp,
         messages as messages,
+        openapi as openapi,
         otel as otel,
         provider as provider,
         testing as testing,
@@ -135,7 +136,7 @@ The classes in them set ``__module__`` themselves.
 
 _SUBMODULES = frozenset(
     {
-        "bridges", "contract", "evals", "ledger", "mcp", "messages", "otel", "provider", "testing", "text", "trace",
+        "bridges", "contract", "evals", "ledger", "mcp", "messages", "openapi", "otel", "provider", "testing", "text", "trace",
     }
 )  # fmt: skip
 """The public submodules, which are imported when they are first read as attributes.

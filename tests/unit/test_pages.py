@@ -133,17 +133,20 @@ def test_the_reference_has_every_public_name_with_an_example():
         ".evals",
         ".ledger",
         ".mcp",
+        ".openapi",
         ".otel",
         ".testing",
         ".text",
         ".trace",
     ):
-        if module != ".mcp" or has("mcp"):
+        if has({".mcp": "mcp", ".openapi": "httpx"}.get(module, "pydantic")):
             there = importlib.import_module(f"toolshape{module}")
             assert {f"{there.__name__}.{name}" for name in there.__all__} <= set(named)
 
 
-@pytest.mark.skipif(not has("mcp"), reason="the page of MCP needs the package mcp")
+@pytest.mark.skipif(
+    not (has("mcp") and has("httpx")), reason="the pages of MCP and OpenAPI need mcp and httpx"
+)
 def test_the_reference_says_what_the_code_says():
     """``python tests/reference.py`` writes it."""
     for page in reference.PAGES:

@@ -3,7 +3,7 @@ the settings of two registries.
 """
 
 import fnmatch
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -36,19 +36,54 @@ def select_tools(
         UsageError: A name or pattern is not a string.
     """
     tools_by_name = {tool.name: tool for tool in tools}
-    if names is None:
-        wanted_names = set(tools_by_name)
-    else:
-        wanted_names = _match_names(tools_by_name, labels(names))
-    left_out = _match_names(tools_by_name, labels(exclude))
+    labels_by_name = _Tags(tools_by_name)
+    return [tools_by_name[name] for name in select_names(labels_by_name, names, tags, exclude)]
+
+
+class _Tags(Mapping[str, frozenset[str]]):
+    """The tags of tools by name; they are looked up only if somebody selects by tags."""
+
+    def __init__(self, tools: Mapping[str, Tool[..., Any]]) -> None:
+        self._tools = tools
+
+    def __getitem__(self, name: str) -> frozenset[str]:
+        return self._tools[name].tags
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tools)
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+
+def select_names(
+    tags_of: Mapping[str, Collection[str]],
+    names: Collection[str] | None = None,
+    tags: Collection[str] | None = None,
+    exclude: Collection[str] = (),
+) -> list[str]:
+    """Return the names that match a name and a tag and are not excluded, in their original order.
+
+    Args:
+        tags_of: The tags of everything that there is, by name.
+        names: Names, or patterns with ``*``, ``?`` and ``[...]``. ``None`` matches every name.
+        tags: Tags. ``None`` matches everything.
+        exclude: Names or patterns to leave out.
+
+    Raises:
+        KeyError: A name, a pattern or a tag matches nothing.
+        UsageError: A name or pattern is not a string.
+    """
+    wanted_names = set(tags_of) if names is None else _match_names(tags_of, labels(names))
+    left_out = _match_names(tags_of, labels(exclude))
     wanted_tags = None if tags is None else labels(tags)
     if wanted_tags is not None:
-        _check_tags(wanted_tags, {tag for tool in tools_by_name.values() for tag in tool.tags})
+        _check_tags(wanted_tags, {tag for known in tags_of.values() for tag in known})
     return [
-        tool
-        for name, tool in tools_by_name.items()
+        name
+        for name in tags_of
         if name in wanted_names - left_out
-        and (wanted_tags is None or not tool.tags.isdisjoint(wanted_tags))
+        and (wanted_tags is None or not wanted_tags.isdisjoint(tags_of[name]))
     ]
 
 

@@ -181,6 +181,7 @@ class Finding(NamedTuple):
         "timeout_not_kept",
         "answered_by_tool",
         "grown",
+        "large",
         "name_meets",
         "grammar_not_checked",
     ]

@@ -1,0 +1,358 @@
+"""Makes tools of the operations of a document, each read when it is asked for."""
+
+import functools
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, cast
+
+import httpx
+
+from toolshape._bound.registry import Registry
+from toolshape._bound.selection import select_names
+from toolshape._records.calls import Effect, Finding, JsonObject
+from toolshape._records.errors import DefinitionError, UsageError
+from toolshape._schema.references import mentions
+from toolshape._schema.values import copy_json
+from toolshape._tools.definition.bundle import Documents
+from toolshape._tools.definition.executor import Executor, function_of
+from toolshape._tools.definition.record import ReadOptions
+from toolshape._tools.options import (
+    ToolOptions,
+    labels,
+    parse_options,
+    refuse_invalid_options,
+)
+from toolshape._tools.tool import Tool, make_from_definition, with_finding
+from toolshape.openapi._answering import AsyncSender, Sender
+from toolshape.openapi._operations import (
+    Body,
+    LeftOut,
+    Operation,
+    Parameter,
+    RefusedError,
+    at,
+    operations_of,
+)
+
+_ADDRESS = "urn:toolshape:openapi"
+_MUCH = 16_000  # characters of a schema
+_EFFECTS: Mapping[str, frozenset[Effect]] = {
+    "GET": frozenset({"read"}),
+    "HEAD": frozenset({"read"}),
+    "OPTIONS": frozenset({"read"}),
+    "TRACE": frozenset({"read"}),
+    "PUT": frozenset({"write", "idempotent"}),
+    "DELETE": frozenset({"write", "idempotent"}),
+}
+
+
+class Api:
+    """The operations of a document, and what of them cannot be a tool; ``load`` makes it."""
+
+    def __init__(
+        self,
+        operations: Mapping[str, Operation],
+        left_out: Collection[LeftOut],
+        document: JsonObject,
+        executor: Executor,
+        approve: Callable[[Operation, JsonObject], bool] | bool,
+        options: Mapping[str, Any],
+    ) -> None:
+        self.operations = operations
+        self._left_out = {(each.method, each.path): each for each in left_out}
+        self._document = document
+        self._documents = Documents(_WithoutReadOnly(document))
+        self._executor = executor
+        self._approve = approve
+        self._options = options
+        self._tools: dict[str, Tool[..., Any] | None] = {}
+
+    def __repr__(self) -> str:
+        return f"Api({len(self.operations)} operations, {len(self._left_out)} left out)"
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """The operations that cannot be tools, each with the reason, as far as they were read."""
+        return tuple(self._left_out.values())
+
+    def tools(
+        self,
+        names: Collection[str] | None = None,
+        tags: Collection[str] | None = None,
+        *,
+        exclude: Collection[str] = (),
+    ) -> Registry:
+        """Return the tools of some operations; their schemas are read now, and no others.
+
+        An operation whose schema cannot be read is left out, and stands in ``left_out``.
+
+        Args:
+            names: Names, or patterns such as ``"issues_*"``. ``None`` matches every name.
+            tags: Tags of the document. ``None`` matches every operation.
+            exclude: Names or patterns of operations to leave out.
+
+        Raises:
+            KeyError: A name, a pattern or a tag matches no operation.
+        """
+        labels = {name: operation.tags for name, operation in self.operations.items()}
+        made = map(self._tool, select_names(labels, names, tags, exclude))
+        return Registry([tool for tool in made if tool is not None])
+
+    def _tool(self, name: str) -> Tool[..., Any] | None:
+        if name not in self._tools:
+            operation = self.operations[name]
+            try:
+                self._tools[name] = self._make(operation)
+            except DefinitionError as error:
+                reason = "; ".join(map(str, error.problems))
+                self._tools[name] = None
+                self._left_out[operation.method, operation.path] = LeftOut(
+                    name=name, method=operation.method, path=operation.path, reason=reason
+                )
+        return self._tools[name]
+
+    def _make(self, operation: Operation) -> Tool[..., Any]:
+        options: Any = {
+            "effects": _EFFECTS.get(operation.method, frozenset({"write"})),
+            **self._options,
+            "tags": operation.tags | labels(self._options.get("tags", ())),
+        }
+        if callable(self._approve):
+            options["approve"] = functools.partial(self._approve, operation)
+        else:
+            options["approve"] = self._approve
+        made = make_from_definition(
+            _definition(operation, self._document),
+            lambda _: function_of(self._executor, operation.name),
+            False,
+            options,
+            None,
+            ReadOptions(self._documents, closed=False, defaults="leave"),
+        )
+        size = len(json.dumps(made.input_schema))
+        return made if size <= _MUCH else with_finding(made, _is_large(made, size))
+
+
+def _is_large(tool: Tool[..., Any], size: int) -> Finding:
+    """Return what is said of a large tool: the argument that makes it so."""
+    schema = tool.input_schema
+    properties = schema.get("properties", {})
+    sizes = {name: len(json.dumps(inner)) for name, inner in properties.items()}
+    largest = max(sizes, key=lambda name: _with_definitions(properties[name], schema), default="")
+    message = f"the schema has {size:,} characters; most of them are of {largest!r}"
+    return Finding(path=largest, rule="large", message=message)
+
+
+def _with_definitions(node: Any, schema: JsonObject) -> int:
+    """Return the size of a field with the definitions that it refers to, directly or not."""
+    definitions, pending, seen = schema.get("$defs", {}), [json.dumps(node)], set[str]()
+    size = 0
+    while pending:
+        text = pending.pop()
+        size += len(text)
+        for name, inner in definitions.items():
+            if name not in seen and f'"#/$defs/{name}"' in text:
+                seen.add(name)
+                pending.append(json.dumps(inner))
+    return size
+
+
+def _schema_at(document: JsonObject, place: str) -> JsonObject:
+    """Return the schema at a place, if it stands alone, or a reference to it."""
+    node = at(document, place)
+    if not isinstance(node, dict):
+        return {}
+    if not mentions(node, "$ref"):
+        alone: JsonObject = copy_json(node)
+        _drop_read_only(alone, document)
+        return alone
+    reference = node["$ref"] if node.keys() == {"$ref"} else f"#{place}"
+    is_inside = isinstance(reference, str) and reference.startswith("#/")
+    return {"$ref": f"{_ADDRESS}{reference if is_inside else f'#{place}'}"}
+
+
+def _definition(operation: Operation, document: JsonObject) -> JsonObject:
+    """Return the definition of a tool, whose schemas are where they stand in the document."""
+    properties: JsonObject = {}
+    required: list[str] = []
+    body = operation.body
+    arguments: list[Parameter | Body] = [*operation.parameters]
+    if body is not None:
+        arguments.append(body)
+    for parameter in arguments:
+        node = {} if parameter.place is None else _schema_at(document, parameter.place)
+        if parameter.description:
+            node["description"] = parameter.description
+        properties[parameter.argument] = node
+        if parameter.is_required:
+            required.append(parameter.argument)
+    if body is not None and body.kind in ("text", "bytes"):
+        said = body.description or "The body."
+        text: JsonObject = {"type": "string", "description": said}
+        if body.kind == "bytes":
+            text |= {"contentEncoding": "base64", "description": f"{said} The bytes, in base64."}
+        properties[body.argument] = text
+    return {
+        "name": operation.name,
+        "description": operation.description or f"{operation.method} {operation.path}",
+        "parameters": {
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": False,
+        },
+    }
+
+
+class _WithoutReadOnly(Mapping[str, Any]):
+    """The document as requests need it; it is copied when the first schema is read."""
+
+    def __init__(self, document: JsonObject) -> None:
+        self._document = document
+
+    @functools.cached_property
+    def _written(self) -> JsonObject:
+        written: JsonObject = copy_json(self._document)
+        _drop_read_only(written, written)
+        return written
+
+    def __getitem__(self, key: str) -> Any:
+        if key != _ADDRESS:
+            raise KeyError(key)
+        return self._written
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((_ADDRESS,))
+
+    def __len__(self) -> int:
+        return 1
+
+    def __reduce__(self) -> Any:
+        return _WithoutReadOnly, (self._document,)
+
+
+def _drop_read_only(node: Any, document: JsonObject) -> None:
+    """Take out every field that only responses have, here and below.
+
+    Such a field may stand in one part of an ``allOf``, and be required by another.
+    """
+    pending: list[Any] = [node]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, dict):
+            gone = _read_only_fields(current, document)
+            parts = [current, *(current.get("allOf") or ())] if gone else []
+            for part in parts:
+                if isinstance(part, dict) and isinstance(part.get("required"), list):
+                    part["required"] = [name for name in part["required"] if name not in gone]
+            properties = current.get("properties")
+            if isinstance(properties, dict):
+                for name in gone & properties.keys():
+                    del properties[name]
+            pending += current.values()
+        elif isinstance(current, list):
+            pending += current
+
+
+def _read_only_fields(node: JsonObject, document: JsonObject, depth: int = 3) -> set[str]:
+    """Return the names of the fields of an object that are read-only, also those of its parts."""
+    found: set[str] = set()
+    properties = node.get("properties")
+    for name, inner in properties.items() if isinstance(properties, dict) else ():
+        if isinstance(inner, dict) and _target(inner, document).get("readOnly") is True:
+            found.add(name)
+    parts = node.get("allOf")
+    for part in parts if isinstance(parts, list) and depth else ():
+        if isinstance(part, dict):
+            found |= _read_only_fields(_target(part, document), document, depth - 1)
+    return found
+
+
+def _target(node: JsonObject, document: JsonObject) -> JsonObject:
+    """Return what a reference refers to; what leads nowhere is refused when its tool is read."""
+    reference = node.get("$ref")
+    if not isinstance(reference, str) or not reference.startswith("#/") or "readOnly" in node:
+        return node
+    try:
+        target = at(document, reference[1:])
+    except RefusedError:
+        return node
+    return target if isinstance(target, dict) else node
+
+
+def load(
+    document: JsonObject | str | bytes,
+    client: httpx.Client | httpx.AsyncClient,
+    *,
+    base_url: str | None = None,
+    approve: Callable[[Operation, JsonObject], bool] | bool = False,
+    most_bytes: int = 1_000_000,
+    **options: Any,
+) -> Api:
+    """Read the operations of an OpenAPI document (3.0 or 3.1), which become tools when they are used.
+
+    Parameters and bodies keep their own names as arguments; those of one name that stand at
+    different places are called by their place: ``path_id``, ``query_id``. Credentials are the
+    client's, and never an argument. Nothing is fetched but what a call asks for.
+
+    Args:
+        document: The document, as a dict or as JSON text.
+        client: The client that sends the requests, with its credentials, timeouts and retries. With
+            an async client, the tools are async.
+        base_url: The server. The default is the ``base_url`` of the client. The servers in the
+            document are not used: the app decides where its credentials go.
+        approve: Whether calls wait for approval; a function gets the ``Operation`` and the
+            arguments.
+        most_bytes: How many bytes of an answer are read. A longer one is cut, with a note.
+        **options: The options of ``tool`` for all tools. The tags are added to those in the
+            document. ``effects`` replace those of the method: GET and HEAD read, PUT and DELETE are
+            writes that are idempotent, others write.
+
+    Raises:
+        UsageError: The document is not one of OpenAPI 3, the client is none, there is no server, or
+            an option is invalid.
+    """
+    # Everything that the app may have got wrong is said here, before a model makes a call. What the
+    # document got wrong is a reason to leave one operation out.
+    given: Any = document
+    if isinstance(given, (str, bytes)):
+        try:
+            given = json.loads(given)
+        except ValueError as error:
+            raise UsageError(f"the document is not JSON: {error}") from error
+    version = given.get("openapi") if isinstance(given, dict) else None
+    if not isinstance(version, str) or not version.startswith(("3.0", "3.1")):
+        raise UsageError(
+            "this is no document of OpenAPI 3.0 or 3.1: it says openapi="
+            f"{version!r}; convert older ones first"
+        )
+    raw_client: Any = client
+    if not isinstance(raw_client, (httpx.Client, httpx.AsyncClient)):
+        raise UsageError(f"client= must be a client of httpx, not {type(raw_client).__name__}")
+    server = base_url or str(client.base_url)
+    if not server.startswith(("http://", "https://")):
+        raise UsageError("there is no server: pass base_url=, or a client that has one")
+    if "name" in options:
+        raise UsageError("name= would give all tools the same name")
+    refuse_invalid_options(parse_options(cast("ToolOptions", options)), "load", "load")
+    if most_bytes < 1:
+        raise UsageError(f"most_bytes= must be above 0, not {most_bytes!r}")
+    found = list(operations_of(given))
+    operations = {each.name: each for each in found if isinstance(each, Operation)}
+    executor: Executor
+    if isinstance(client, httpx.AsyncClient):
+        executor = AsyncSender(
+            operations=operations, client=client, base_url=server, most_bytes=most_bytes
+        )
+    else:
+        executor = Sender(
+            operations=operations, client=client, base_url=server, most_bytes=most_bytes
+        )
+    return Api(
+        operations,
+        [each for each in found if isinstance(each, LeftOut)],
+        given,
+        executor,
+        approve,
+        options,
+    )

@@ -1,0 +1,377 @@
+"""Reads the operations of an OpenAPI document: where each argument of a call is written.
+
+Only what says where arguments go is looked at here. The schemas stay in the document, and a
+definition refers to them by their place, so that a document of a thousand operations is read in the
+time of a walk over its paths.
+
+OpenAPI Specification 3.0.4 and 3.1.1 (2024-10-24): Parameter Object, Style Values, Encoding Object.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+from urllib.parse import quote, unquote
+
+from toolshape._records.calls import JsonObject
+from toolshape._records.shown import readable_name
+
+Where: TypeAlias = Literal["path", "query", "header", "cookie"]
+BodyKind: TypeAlias = Literal["json", "form", "multipart", "text", "bytes"]
+
+_METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+_USUAL_STYLE: Mapping[str, str] = MappingProxyType(
+    {"path": "simple", "query": "form", "header": "simple", "cookie": "form"}
+)
+_STYLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "path": ("simple",),
+        "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
+        "header": ("simple",),
+        "cookie": ("form",),
+    }
+)
+# The standard says of these headers that a parameter for them is ignored.
+_NO_PARAMETERS = (("header", "accept"), ("header", "content-type"), ("header", "authorization"))
+_MOST_REFERENCES = 20
+
+
+class RefusedError(ValueError):
+    """An operation cannot be a tool; the text says why."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parameter:
+    """Where one argument goes.
+
+    ``argument`` is its name for the model, ``name`` the one on the wire, ``place`` the JSON Pointer
+    of its schema. ``is_json`` says that the value is written as JSON text.
+    """
+
+    argument: str
+    name: str
+    where: Where
+    style: str
+    explode: bool
+    is_json: bool
+    is_required: bool
+    description: str
+    place: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Encoding:
+    """How one field of a form is written; ``style`` is ``None`` if the document says nothing of it."""
+
+    style: str | None
+    explode: bool
+    content_type: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Body:
+    """What of a call is the body of the request, and how it is written."""
+
+    argument: str
+    kind: BodyKind
+    media_type: str
+    is_required: bool
+    description: str
+    place: str | None
+    encoding: Mapping[str, Encoding]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Operation:
+    """One operation of a document, as ``approve=`` gets it.
+
+    ``name`` is the name of its tool, ``path`` the template of its path.
+    """
+
+    name: str
+    method: str
+    path: str
+    description: str
+    tags: frozenset[str]
+    is_deprecated: bool
+    parameters: tuple[Parameter, ...]
+    body: Body | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LeftOut:
+    """An operation that cannot be a tool, and the reason."""
+
+    name: str
+    method: str
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Named:
+    """A part of the document with its own place, after references were followed."""
+
+    node: JsonObject
+    place: str
+
+
+def operations_of(document: JsonObject) -> Iterator[Operation | LeftOut]:
+    """Yield every operation of a document; one that cannot be a tool with the reason."""
+    taken: Counter[str] = Counter()
+    paths = document.get("paths")
+    for path, item in paths.items() if isinstance(paths, dict) else ():
+        try:
+            shared = _follow(document, item, _pointer("paths", path))
+        except RefusedError as error:
+            yield LeftOut(name="", method="", path=path, reason=str(error))
+            continue
+        for method in _METHODS:
+            node = shared.node.get(method)
+            if not isinstance(node, dict):
+                continue
+            name = _free_name(_name_of(node, method, path), taken)
+            try:
+                yield _operation(document, shared, method, path, name)
+            except RefusedError as error:
+                yield LeftOut(name=name, method=method.upper(), path=path, reason=str(error))
+
+
+def _name_of(node: JsonObject, method: str, path: str) -> str:
+    """Return the ``operationId`` as a name, or one made of the method and the path."""
+    given = node.get("operationId")
+    words = given if isinstance(given, str) and given.strip() else f"{method} {path}"
+    return re.sub(r"_{2,}", "_", readable_name(words)).strip("_") or method
+
+
+def _free_name(name: str, taken: "Counter[str]") -> str:
+    """Return the name, or the first with a number that is free: ids may meet once they are names."""
+    candidate, number = name, 1
+    while taken[candidate]:
+        number += 1
+        candidate = f"{name}_{number}"
+    taken[candidate] += 1
+    return candidate
+
+
+def _operation(
+    document: JsonObject, shared: _Named, method: str, path: str, name: str
+) -> Operation:
+    node = shared.node[method]
+    found: dict[tuple[str, str], _Named] = {}
+    for holder, place in ((shared.node, shared.place), (node, f"{shared.place}/{method}")):
+        for index, given in enumerate(_list(holder.get("parameters"))):
+            parameter = _follow(document, given, f"{place}/parameters/{index}")
+            key = (str(parameter.node.get("in")), str(parameter.node.get("name")))
+            found[key] = parameter  # the operation's own stands for that of its path
+    in_path = re.findall(r"\{([^{}]+)\}", path)
+    credentials = _credentials(document)
+    kept = {
+        key: parameter
+        for key, parameter in found.items()
+        if (key[0], key[1].lower()) not in credentials
+        and not (key[0] == "path" and key[1] not in in_path)
+    }
+    for variable in in_path:
+        if ("path", variable) not in kept:
+            raise RefusedError(f"no parameter says what {{{variable}}} in the path is")
+    body = _body(document, node, f"{shared.place}/{method}")
+    arguments = _argument_names([*kept, *([("request", "body")] if body else ())])
+    parameters = tuple(
+        _parameter(arguments[key], key, parameter) for key, parameter in kept.items()
+    )
+    said = [_text(node.get("summary")), _text(node.get("description"))]
+    tags = {tag for tag in _list(node.get("tags")) if isinstance(tag, str)}
+    is_deprecated = node.get("deprecated") is True
+    if is_deprecated:
+        said.append("Deprecated.")
+        tags.add("deprecated")
+    return Operation(
+        name=name,
+        method=method.upper(),
+        path=path,
+        description="\n\n".join(filter(None, said)),
+        tags=frozenset(tags),
+        is_deprecated=is_deprecated,
+        parameters=parameters,
+        body=None if body is None else body(arguments["request", "body"]),
+    )
+
+
+def _credentials(document: JsonObject) -> frozenset[tuple[str, str]]:
+    """Return the places that no model fills: the client of the app has the keys.
+
+    Some documents list them as parameters, too.
+    """
+    components = document.get("components")
+    schemes = components.get("securitySchemes") if isinstance(components, dict) else None
+    keys = [
+        (str(scheme.get("in")), str(scheme.get("name")).lower())
+        for scheme in (schemes.values() if isinstance(schemes, dict) else ())
+        if isinstance(scheme, dict) and scheme.get("type") == "apiKey"
+    ]
+    return frozenset((*_NO_PARAMETERS, *keys))
+
+
+def _argument_names(keys: list[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Return a name for each argument: its own, or with its place where two have one name."""
+    counts = Counter(name for _, name in keys)
+    names = {key: key[1] if counts[key[1]] == 1 else f"{key[0]}_{key[1]}" for key in keys}
+    taken: Counter[str] = Counter()
+    return {key: _free_name(name, taken) for key, name in names.items()}
+
+
+def _parameter(argument: str, key: tuple[str, str], given: _Named) -> Parameter:
+    # A parameter is written in a style, or as ``content`` of one media type. Of these only JSON can be
+    # read back by every server; other types would need a writer of their own.
+    where, name = key
+    node = given.node
+    if where not in _USUAL_STYLE:
+        raise RefusedError(f"the parameter {name!r} is in {where!r}, where no parameter can be")
+    content = node.get("content")
+    style = str(node.get("style") or _USUAL_STYLE[where])
+    place: str | None = f"{given.place}/schema" if "schema" in node else None
+    if isinstance(content, dict) and content:
+        [media_type, *others] = content
+        if others or not _is_json(media_type):
+            raise RefusedError(f"the parameter {name!r} is written as {', '.join(content)}")
+        style = _USUAL_STYLE[where]
+        media = content[media_type]
+        place = None
+        if isinstance(media, dict) and "schema" in media:
+            place = f"{given.place}/content/{_token(media_type)}/schema"
+    elif style not in _STYLES[where]:
+        raise RefusedError(f"the parameter {name!r} has the style {style!r} in the {where}")
+    return Parameter(
+        argument=argument,
+        name=name,
+        where=where,  # type: ignore[arg-type]  # it was compared
+        style=style,
+        explode=bool(node.get("explode", style in ("form", "deepObject"))),
+        is_json=isinstance(content, dict) and bool(content),
+        is_required=where == "path" or node.get("required") is True,
+        description=_text(node.get("description")),
+        place=place,
+    )
+
+
+def _body(document: JsonObject, node: JsonObject, place: str) -> Any:
+    """Return a function that takes the name of the argument and returns the body; or ``None``."""
+    if "requestBody" not in node:
+        return None
+    given = _follow(document, node["requestBody"], f"{place}/requestBody")
+    content = given.node.get("content")
+    if not isinstance(content, dict) or not content:
+        return None
+    # A server takes any of the types that it lists, so the one that holds most is chosen: JSON keeps
+    # every value as it is, a form makes texts of numbers, a text is only one value.
+    kinds = {media_type: _kind_of(media_type) for media_type in content}
+    order = ("json", "form", "multipart", "text", "bytes")
+    chosen = next((name for kind in order for name, found in kinds.items() if found == kind), None)
+    kind = None if chosen is None else kinds[chosen]
+    if chosen is None or kind is None:
+        raise RefusedError(f"the body is {', '.join(content)}, which is not written here")
+    media = content[chosen] if isinstance(content[chosen], dict) else {}
+    encodings = media.get("encoding")
+    encoding = {
+        name: _encoding(each)
+        for name, each in (encodings.items() if isinstance(encodings, dict) else ())
+        if isinstance(each, dict)
+    }
+    schema_place = f"{given.place}/content/{_token(chosen)}/schema" if "schema" in media else None
+
+    def named(argument: str) -> Body:
+        return Body(
+            argument=argument,
+            kind=kind,
+            media_type=chosen,
+            is_required=given.node.get("required") is True,
+            description=_text(given.node.get("description")),
+            place=schema_place,
+            encoding=MappingProxyType(encoding),
+        )
+
+    return named
+
+
+def _encoding(node: JsonObject) -> Encoding:
+    style = node.get("style")
+    content_type = node.get("contentType")
+    is_styled = isinstance(style, str) or "explode" in node
+    found = str(style or "form") if is_styled else None
+    return Encoding(
+        style=found,
+        explode=bool(node.get("explode", found in ("form", "deepObject"))),
+        content_type=content_type if isinstance(content_type, str) and not is_styled else None,
+    )
+
+
+def _is_json(media_type: str) -> bool:
+    plain = media_type.partition(";")[0].strip().lower()
+    return plain == "application/json" or plain.endswith("+json")
+
+
+def _kind_of(media_type: str) -> BodyKind | None:
+    plain = media_type.partition(";")[0].strip().lower()
+    if _is_json(media_type) or plain == "*/*":
+        return "json"
+    if plain == "application/x-www-form-urlencoded":
+        return "form"
+    if plain == "multipart/form-data":
+        return "multipart"
+    if plain in ("text/xml", "application/xml") or plain.endswith("+xml"):
+        return None
+    if plain.startswith("text/"):
+        return "text"
+    return "bytes" if plain == "application/octet-stream" or "*" not in plain else None
+
+
+def _follow(document: JsonObject, node: Any, place: str) -> _Named:
+    """Follow the references of a part that is no schema.
+
+    Raises:
+        RefusedError: One leads out of the document, nowhere, or round in a circle.
+    """
+    for _ in range(_MOST_REFERENCES):
+        if not isinstance(node, dict):
+            raise RefusedError(f"#{unquote(place)} is no object")
+        reference = node.get("$ref")
+        if not isinstance(reference, str):
+            return _Named(node=node, place=place)
+        if not reference.startswith("#/"):
+            raise RefusedError(f"{reference} leads out of the document, and nothing is fetched")
+        place = reference[1:]
+        node = at(document, place)
+    raise RefusedError("a reference leads round in a circle")
+
+
+def at(document: JsonObject, pointer: str) -> Any:
+    """Return what stands at a JSON Pointer of the document, which may be percent-encoded."""
+    node: Any = document
+    for token in pointer.split("/")[1:]:
+        name = unquote(token).replace("~1", "/").replace("~0", "~")
+        if isinstance(node, dict) and name in node:
+            node = node[name]
+        elif isinstance(node, list) and name.isdecimal() and int(name) < len(node):
+            node = node[int(name)]
+        else:
+            raise RefusedError(f"#{unquote(pointer)} is not in the document")
+    return node
+
+
+def _pointer(*names: str) -> str:
+    return "".join(f"/{_token(name)}" for name in names)
+
+
+def _token(name: str) -> str:
+    return quote(name.replace("~", "~0").replace("/", "~1"), safe="~")
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: Any) -> str:
+    return value.strip() if isinstance(value, str) else ""
