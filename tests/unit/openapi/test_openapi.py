@@ -1,0 +1,441 @@
+"""Operations of an API as tools: what is sent, what is refused, and what comes back."""
+
+import asyncio
+import base64
+import json
+from urllib.parse import parse_qsl
+
+import pytest
+
+httpx = pytest.importorskip("httpx", reason="httpx is not installed")
+
+from toolshape import Registry, ToolError, UsageError, openapi  # noqa: E402 - it needs httpx
+
+TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
+LIST, OBJECT = {"type": "array", "items": TEXT}, {"type": "object"}
+
+
+def parameter(name, where, schema=TEXT, **more):
+    return {"name": name, "in": where, "schema": schema, **more}
+
+
+def document_of(*parameters, path="/x", method="get", body=None, **operation):
+    node = {"operationId": "op", "parameters": list(parameters), **operation}
+    if body is not None:
+        node["requestBody"] = body
+    return {"openapi": "3.1.0", "info": {}, "paths": {path: {method: node}}}
+
+
+class Server:
+    """What was sent, and what is answered."""
+
+    def __init__(self, *answers):
+        self.requests, self.answers = [], list(answers)
+
+    def __call__(self, request):
+        request.read()
+        self.requests.append(request)
+        return self.answers.pop(0) if self.answers else httpx.Response(200, json="fine")
+
+    def client(self, base="https://api.example/v1", **options):
+        return httpx.Client(base_url=base, transport=httpx.MockTransport(self), **options)
+
+
+def call(document, arguments, *answers, name="op", **options):
+    server = Server(*answers)
+    tools = openapi.load(document, server.client(), **options).tools()
+    return tools[name].call(arguments), server
+
+
+def sent(document, arguments):
+    _, server = call(document, arguments)
+    [request] = server.requests
+    return request
+
+
+PLACES = [
+    # the parameter, its value, the path and the query that are sent
+    (parameter("p", "path"), "a/b ?#é", "/v1/x/a%2Fb%20%3F%23%C3%A9"),
+    (parameter("p", "path", LIST), ["a", "b;c"], "/v1/x/a,b%3Bc"),
+    (parameter("p", "path", OBJECT), {"k": 1, "l": "b"}, "/v1/x/k,1,l,b"),
+    (parameter("p", "path", OBJECT, explode=True), {"k": 1, "l": "b"}, "/v1/x/k=1,l=b"),
+    (parameter("p", "query"), "a&b=c+d", "/v1/x?p=a%26b%3Dc%2Bd"),
+    (parameter("p", "query"), "", "/v1/x?p="),
+    (parameter("p", "query", {"type": "boolean"}), True, "/v1/x?p=true"),
+    (parameter("p", "query", {"type": "number"}), 1.5, "/v1/x?p=1.5"),
+    (parameter("p q", "query", LIST), ["a", "b,c"], "/v1/x?p%20q=a&p%20q=b%2Cc"),
+    (parameter("p", "query", LIST, explode=False), ["a", "b c"], "/v1/x?p=a,b%20c"),
+    (parameter("p", "query", LIST, style="spaceDelimited", explode=False), ["a", "b"], "/v1/x?p=a%20b"),
+    (parameter("p", "query", LIST, style="pipeDelimited", explode=False), ["a", "b"], "/v1/x?p=a%7Cb"),
+    (parameter("p", "query", OBJECT), {"k": 1, "l": "b"}, "/v1/x?k=1&l=b"),
+    (parameter("p", "query", OBJECT, explode=False), {"k": 1, "l": "b"}, "/v1/x?p=k,1,l,b"),
+    (
+        parameter("p", "query", OBJECT, style="deepObject"),
+        {"k": 1, "l": {"m": ["a", {"n": True}]}},
+        "/v1/x?p%5Bk%5D=1&p%5Bl%5D%5Bm%5D%5B0%5D=a&p%5Bl%5D%5Bm%5D%5B1%5D%5Bn%5D=true",
+    ),
+    (
+        {"name": "p", "in": "query", "content": {"application/json": {"schema": OBJECT}}},
+        {"k": [1, None]},
+        "/v1/x?p=%7B%22k%22%3A%5B1%2Cnull%5D%7D",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "value", "target"), PLACES)
+def test_a_value_is_written_in_its_style(given, value, target):
+    path = "/x/{p}" if given["in"] == "path" else "/x"
+    request = sent(document_of({**given, "required": True}, path=path), {given["name"]: value})
+    assert request.url.raw_path.decode() == target
+
+
+def test_headers_and_cookies():
+    document = document_of(
+        parameter("X-A", "header", LIST), parameter("c", "cookie"), parameter("d", "cookie", NUMBER)
+    )
+    request = sent(document, {"X-A": ["1", "b c"], "c": "v", "d": 2})
+    assert (request.headers["X-A"], request.headers["Cookie"]) == ("1,b c", "c=v; d=2")
+
+
+REFUSED = [
+    (parameter("p", "path"), "..", "part of a path"),
+    (parameter("p", "path"), "", "part of a path"),
+    (parameter("p", "path"), "a/../b", "part of a path"),
+    (parameter("p", "path"), "..\\b", "part of a path"),
+    (parameter("p", "path", LIST), ["a,b"], "stands between items"),
+    (parameter("p", "path", LIST), [], "is empty"),
+    (parameter("p", "query", LIST), [], "is empty"),
+    (parameter("p", "query", LIST, explode=False), ["a,b"], "stands between items"),
+    (parameter("p", "query", {"type": "array"}), [["a"]], "a list or an object"),
+    (parameter("p", "query", {"type": "array"}), [None], "null"),
+    (parameter("p", "query", OBJECT, style="deepObject"), {"a": {}}, "is empty"),
+    (parameter("p", "query", OBJECT, style="deepObject"), {"a[b": 1}, "bracket"),
+    (parameter("p", "query", {}, style="deepObject"), "a", "must be an object"),
+    (parameter("p", "header"), "a\r\nX-B: c", "cannot stand in a header"),
+    (parameter("p", "header"), "é", "cannot stand in a header"),
+    (parameter("p", "header"), " a", "cannot stand in a header"),
+    (parameter("p", "header", OBJECT, explode=True), {"a": "b=c"}, "names and values"),
+    (parameter("p", "cookie"), "a; b=c", "cannot stand in a cookie"),
+    (parameter("p", "cookie", LIST), ["a"], "a list or an object"),
+    (parameter("p", "query", {"type": ["string", "null"]}), None, "cannot be null"),
+]
+
+
+@pytest.mark.parametrize(("given", "value", "why"), REFUSED)
+def test_what_could_not_be_read_back_is_not_sent(given, value, why):
+    server = Server()
+    path = "/x/{p}" if given["in"] == "path" else "/x"
+    document = document_of({**given, "required": True}, path=path)
+    tools = openapi.load(document, server.client()).tools()
+    [result] = tools.dispatch({"name": "op", "arguments": {"p": value}})
+    assert (result.error.code, server.requests) == ("tool_error", [])
+    assert why in str(result.error)
+
+
+def body_of(media_type, schema=OBJECT, required=True, **media):
+    return {"required": required, "content": {media_type: {"schema": schema, **media}}}
+
+
+def test_bodies():
+    value = {"a": "1 +&é", "n": None, "l": [1, {"x": 2}], "o": {"k": [True]}}
+    request = sent(
+        document_of(method="post", body=body_of("application/vnd.x+json")), {"body": value}
+    )
+    assert (request.headers["Content-Type"], json.loads(request.content)) == (
+        "application/vnd.x+json",
+        value,
+    )
+    request = sent(document_of(method="post", body=body_of("application/json", {})), {"body": None})
+    assert request.content == b"null"
+    del value["n"]
+    form = body_of(
+        "application/x-www-form-urlencoded",
+        encoding={
+            "deep": {"style": "deepObject", "explode": True},
+            "list": {"style": "form", "explode": False},
+            "json": {"contentType": "application/json"},
+        },
+    )
+    value |= {"deep": {"card": {"number": "4"}, "of": ["a"]}, "list": ["x", "y"], "json": [1]}
+    request = sent(document_of(method="post", body=form), {"body": value})
+    assert parse_qsl(request.content.decode()) == [
+        ("a", "1 +&é"), ("l", "1"), ("l", '{"x":2}'), ("o", '{"k":[true]}'), ("deep[card][number]", "4"),
+        ("deep[of][0]", "a"), ("list", "x,y"), ("json", "[1]"),
+    ]  # fmt: skip
+    request = sent(document_of(method="post", body=body_of("text/plain", TEXT)), {"body": "é"})
+    assert (request.content.decode(), request.headers["Content-Type"]) == ("é", "text/plain")
+    octets = document_of(method="post", body=body_of("application/octet-stream", TEXT))
+    assert sent(octets, {"body": base64.b64encode(b"\x00\xff").decode()}).content == b"\x00\xff"
+    with pytest.raises(Exception, match="bytes in base64"):
+        sent(octets, {"body": "é"})
+    parts = body_of("multipart/form-data", encoding={"file": {"contentType": "image/png"}})
+    request = sent(
+        document_of(method="post", body=parts),
+        {"body": {"file": "x", "n": 1, "o": {"k": 1}, "l": ["a", "b"]}},
+    )
+    content = request.content.decode()
+    assert request.headers["Content-Type"].startswith("multipart/form-data; boundary=")
+    assert 'name="file"; filename="file"\r\nContent-Type: image/png\r\n\r\nx' in content
+    assert 'name="n"\r\n\r\n1' in content
+    assert 'name="o"\r\nContent-Type: application/json\r\n\r\n{"k":1}' in content
+    assert content.count('name="l"') == 2
+    assert (
+        sent(
+            document_of(method="post", body=body_of("application/json", required=False)), {}
+        ).content
+        == b""
+    )
+
+
+def test_what_has_one_name_stays_apart():
+    document = document_of(
+        parameter("id", "path", required=True), parameter("id", "query", NUMBER), parameter("id", "header"),
+        parameter("body", "query"), path="/x/{id}", method="put", body=body_of("application/json"),
+    )  # fmt: skip
+    given = {
+        "path_id": "1",
+        "query_id": 2,
+        "header_id": "3",
+        "query_body": "4",
+        "request_body": {"id": 5},
+    }
+    request = sent(document, given)
+    assert request.url.raw_path == b"/v1/x/1?id=2&body=4"
+    assert (request.headers["id"], request.content) == ("3", b'{"id":5}')
+
+
+def test_no_credential_is_an_argument():
+    """The client has them; what the document says of them is left out."""
+    document = document_of(
+        parameter("Authorization", "header"), parameter("X-Key", "header"), parameter("Accept", "header"), parameter("q", "query"),
+    )  # fmt: skip
+    document["components"] = {
+        "securitySchemes": {"k": {"type": "apiKey", "in": "header", "name": "X-KEY"}}
+    }
+    server = Server()
+    client = server.client(headers={"X-Key": "secret"})
+    tools = openapi.load(document, client).tools()
+    assert list(tools["op"].input_schema["properties"]) == ["q"]
+    tools["op"].call({"q": "a"})
+    assert server.requests[0].headers["X-Key"] == "secret"
+    assert tools["op"].input_schema["additionalProperties"] is False
+
+
+def test_names_effects_tags_and_approval():
+    paths = {
+        "/a/{b}": {
+            "parameters": [parameter("b", "path", required=True)],
+            "get": {"tags": ["t"], "deprecated": True, "summary": "S.", "description": "D."},
+            "head": {"operationId": "x y.z"},
+            "put": {"operationId": "x_y_z"},
+            "delete": {"operationId": ""},
+            "post": {"operationId": "post"},
+        }
+    }
+    asked = []
+
+    def approve(operation, arguments):
+        asked.append((operation.path, arguments))
+        return operation.method == "DELETE"
+
+    server = Server()
+    tools = openapi.load(
+        {"openapi": "3.0.1", "paths": paths}, server.client(), approve=approve, tags=["mine"]
+    ).tools()
+    assert {tool.name: sorted(tool.effects) for tool in tools} == {
+        "get_a_b": ["read"], "x_y_z": ["idempotent", "write"], "delete_a_b": ["idempotent", "write"],
+        "x_y_z_2": ["read"], "post": ["write"],
+    }  # fmt: skip
+    assert tools["get_a_b"].tags == {"t", "deprecated", "mine"}
+    assert tools["get_a_b"].description == "S.\n\nD.\n\nDeprecated."
+    plan = tools.bind("json-schema").plan({"name": "delete_a_b", "arguments": {"b": "1"}})
+    assert [pending.name for pending in plan.pending]
+    assert asked == [("/a/{b}", {"b": "1"})]
+    assert not server.requests
+
+
+def test_what_cannot_be_written_is_left_out_with_the_reason():
+    paths = {
+        "/xml": {"post": {"requestBody": body_of("application/xml")}},
+        "/label/{p}": {"get": {"parameters": [parameter("p", "path", style="label")]}},
+        "/gone/{p}": {"get": {}},
+        "/there": {"get": {"parameters": [{"$ref": "other.json#/p"}]}},
+        "/round": {"get": {"parameters": [{"$ref": "#/components/parameters/a"}]}},
+        "/content": {
+            "get": {"parameters": [{"name": "p", "in": "query", "content": {"text/csv": {}}}]}
+        },
+        "/broken": {
+            "get": {"parameters": [parameter("p", "query", {"$ref": "#/components/schemas/none"})]}
+        },
+        "/item": {"$ref": "#/nowhere"},
+        "/fine": {"get": {}},
+    }
+    document = {
+        "openapi": "3.1.0",
+        "paths": paths,
+        "components": {"parameters": {"a": {"$ref": "#/components/parameters/a"}}},
+    }
+    api = openapi.load(document, Server().client())
+    assert [tool.name for tool in api.tools()] == ["get_fine"]
+    reasons = {left_out.path: left_out.reason for left_out in api.left_out}
+    assert sorted(reasons) == sorted(paths.keys() - {"/fine"})
+    for path, word in (
+        ("/xml", "application/xml"), ("/label/{p}", "'label'"), ("/gone/{p}", "{p}"), ("/there", "other.json"),
+        ("/round", "circle"), ("/content", "text/csv"), ("/broken", "none"), ("/item", "nowhere"),
+    ):  # fmt: skip
+        assert word in reasons[path], reasons[path]
+
+
+def test_read_only_fields_stay_out_of_requests():
+    """Also where one part of an object has the field, and another requires it."""
+    schemas = {
+        "Base": {
+            "type": "object",
+            "properties": {"id": {"$ref": "#/components/schemas/Id"}, "name": TEXT},
+        },
+        "Id": {"type": "integer", "readOnly": True},
+        "Pet": {"allOf": [{"$ref": "#/components/schemas/Base"}, {"required": ["id", "name"]}]},
+    }
+    document = document_of(
+        method="post", body=body_of("application/json", {"$ref": "#/components/schemas/Pet"})
+    )
+    document["components"] = {"schemas": schemas}
+    before = json.dumps(document)
+    tools = openapi.load(document, Server().client()).tools()
+    [result] = tools.dispatch({"name": "op", "arguments": {"body": {"name": "a"}}})
+    assert result.ok, result.error
+    assert '"id"' not in json.dumps(tools["op"].input_schema)
+    assert json.dumps(document) == before
+
+
+def test_only_what_is_asked_for_is_read():
+    paths = {f"/{name}": {"get": {"operationId": name, "tags": [name[0]], "parameters": [parameter("p", "query", {"type": kind})]}} for name, kind in (("a1", "string"), ("a2", "objct"), ("b1", "objct"))}  # fmt: skip
+    api = openapi.load(json.dumps({"openapi": "3.0.0", "paths": paths}), Server().client())
+    assert (len(api.operations), api.left_out) == (3, ())
+    assert isinstance(api.tools(tags=["a"]), Registry)
+    assert [left_out.name for left_out in api.left_out] == ["a2"]
+    assert [tool.name for tool in api.tools(["a*"])] == ["a1"]
+    assert api.tools(["a1"])["a1"] is api.tools(["a1"])["a1"]
+    with pytest.raises(KeyError):
+        api.tools(["c"])
+
+
+def test_a_large_tool_is_found_with_the_field():
+    schema = {"type": "string", "enum": [f"value {number}" for number in range(3_000)]}
+    document = document_of(
+        parameter("small", "query"), method="post", body=body_of("application/json", schema)
+    )
+    tool = openapi.load(document, Server().client()).tools()["op"]
+    [finding] = [finding for finding in tool.findings if finding.rule == "large"]
+    assert finding.path == "body"
+
+
+ANSWERS = [
+    (lambda: httpx.Response(200, json={"a": [1]}), {"a": [1]}),
+    (lambda: httpx.Response(200, content=b"{", headers={"Content-Type": "application/json"}), "{"),
+    (lambda: httpx.Response(200, text="héllo"), "héllo"),
+    (lambda: httpx.Response(204), None),
+    (lambda: httpx.Response(200, content=b"\xe9", headers={"Content-Type": "text/csv; charset=latin-1"}), "é"),
+    (lambda: httpx.Response(200, content=b"\xe9", headers={"Content-Type": "text/csv; charset=none"}), "\ufffd"),
+    (lambda: httpx.Response(200, content=b"\x00", headers={"Content-Type": "application/zip"}), "1 bytes of application/zip, which are not shown"),
+    (lambda: httpx.Response(200, text="x" * 101), "x" * 100 + "\n[cut: only the first 100 bytes of the answer were read]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("answer", "value"), ANSWERS)
+def test_answers(answer, value):
+    assert call(document_of(), {}, answer(), most_bytes=100)[0] == value
+
+
+def test_an_image_is_an_image():
+    value, _ = call(
+        document_of(),
+        {},
+        httpx.Response(200, content=b"\x89PNG", headers={"Content-Type": "image/png"}),
+    )
+    assert (value.data, value.media_type) == (b"\x89PNG", "image/png")
+
+
+def test_errors_are_the_servers_own_words():
+    def failed(*answers, method="get", **options):
+        server = Server(*answers)
+        api = openapi.load(
+            document_of(method=method), server.client(follow_redirects=True), **options
+        )
+        [result] = api.tools().dispatch({"name": "op", "arguments": {}})
+        assert result.error.code == "tool_error"
+        return str(result.error), len(server.requests)
+
+    assert failed(httpx.Response(422, json={"detail": "no"})) == (
+        'the server answered 422 Unprocessable Entity: {"detail":"no"}',
+        1,
+    )
+    long, _ = failed(httpx.Response(500, text="x" * 5_000))
+    assert len(long) < 2_100
+    assert long.endswith("[cut]")
+    to_other = httpx.Response(302, headers={"Location": "https://evil.example/x"})
+    assert failed(to_other) == ("the server redirects to evil.example, which is not followed", 1)
+    to_plain = httpx.Response(302, headers={"Location": "http://api.example/x"})
+    assert "not followed" in failed(to_plain)[0]
+    within = httpx.Response(307, headers={"Location": "/v2"})
+    assert failed(within, method="post") == (
+        "the server redirects a call that writes, which is not followed",
+        1,
+    )
+    assert failed(*[httpx.Response(302, headers={"Location": "/v1/x"})] * 6) == (
+        "the server redirects again and again",
+        5,
+    )
+    assert call(document_of(), {}, within, httpx.Response(200, json=1))[0] == 1
+
+    def times_out(request):
+        raise httpx.ReadTimeout("secret", request=request)
+
+    def breaks(request):
+        raise httpx.ConnectError("secret", request=request)
+
+    for handler, words in (
+        (times_out, "did not answer in time"),
+        (breaks, "could not be reached (ConnectError)"),
+    ):
+        client = httpx.Client(base_url="https://a.example", transport=httpx.MockTransport(handler))
+        with pytest.raises(Exception, match="server") as caught:
+            openapi.load(document_of(), client).tools()["op"].call({})
+        assert words in str(caught.value)
+        assert "secret" not in str(caught.value)
+        assert isinstance(caught.value.__cause__, ToolError)
+
+
+def test_an_async_client_makes_async_tools():
+    server = Server(
+        httpx.Response(302, headers={"Location": "/v1/y"}), httpx.Response(200, text="x" * 20)
+    )
+
+    async def main():
+        async with httpx.AsyncClient(
+            base_url="https://api.example/v1", transport=httpx.MockTransport(server)
+        ) as client:
+            tools = openapi.load(document_of(), client, most_bytes=10).tools()
+            [result] = await tools.adispatch({"name": "op", "arguments": {}})
+            return result.value
+
+    assert asyncio.run(main()).startswith("x" * 10 + "\n[cut")
+    assert [request.url.path for request in server.requests] == ["/v1/x", "/v1/y"]
+
+
+def test_what_cannot_be_loaded():
+    client = Server().client()
+    for document, options, words in (
+        ({"swagger": "2.0"}, {}, "OpenAPI 3.0 or 3.1"),
+        ("{", {}, "not JSON"),
+        ([], {}, "OpenAPI 3.0 or 3.1"),
+        (document_of(), {"most_bytes": 0}, "most_bytes"),
+        (document_of(), {"name": "x"}, "same name"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            openapi.load(document, client, **options)
+    with pytest.raises(UsageError, match="client of httpx"):
+        openapi.load(document_of(), print)
+    with pytest.raises(UsageError, match="no server"):
+        openapi.load(document_of(), httpx.Client())
+    assert openapi.load(document_of(), httpx.Client(), base_url="https://a.example")
