@@ -4,6 +4,7 @@ tokens if a client counts them.
 
 import inspect
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
@@ -29,6 +30,7 @@ class ToolCost(NamedTuple):
     ``tokens`` is the number of tokens that the tool adds, or ``None`` if nothing counted tokens.
     ``characters`` is the length of the tool's entry as JSON, and ``share`` is this length as a
     fraction of all entries. ``parts`` maps each part of the entry to its number of characters.
+    ``tags`` are the tool's own.
     """
 
     tool: str
@@ -36,6 +38,7 @@ class ToolCost(NamedTuple):
     characters: int
     share: float
     parts: Mapping[str, int]
+    tags: frozenset[str] = frozenset()
 
 
 class RequestCost(NamedTuple):
@@ -61,18 +64,38 @@ class RequestCost(NamedTuple):
         lines.append(f"{'all':<{width}}  {total:>6}  {self.characters:>10}   100%")
         parts = {part: sum(cost.parts[part] for cost in self.costs) for part in _PARTS}
         shares = [f"{part} {count / self.characters:.0%}" for part, count in parts.items() if count]
-        return "\n".join(
-            [*lines, *([f"characters by part: {', '.join(shares)}"] if shares else [])]
-        )
+        if shares:
+            lines.append(f"characters by part: {', '.join(shares)}")
+        tags = [f"{tag} {size:,}" for tag, size in self.by_tag().items()]
+        if tags:
+            lines.append(f"characters by tag: {', '.join(tags)}")
+        return "\n".join(lines)
+
+    def by_tag(self) -> dict[str, int]:
+        """Return the characters of all tools with a tag, by tag, the largest first.
+
+        A tool with several tags counts for each of them.
+        """
+        sizes: Counter[str] = Counter()
+        for cost in self.costs:
+            sizes.update(dict.fromkeys(cost.tags, cost.characters))
+        return dict(sorted(sizes.items(), key=lambda each: (-each[1], each[0])))
 
     def to_json(self) -> str:
         """Return the costs as JSON: an object with ``tokens``,
-        ``characters`` and ``costs`` by tool.
+        ``characters``, ``costs`` by tool and ``by_tag``.
         """
-        costs = [{**cost._asdict(), "parts": dict(cost.parts)} for cost in self.costs]
-        return json.dumps(
-            {"tokens": self.tokens, "characters": self.characters, "costs": costs}, indent=2
-        )
+        costs = [
+            {**cost._asdict(), "parts": dict(cost.parts), "tags": sorted(cost.tags)}
+            for cost in self.costs
+        ]
+        whole = {
+            "tokens": self.tokens,
+            "characters": self.characters,
+            "costs": costs,
+            "by_tag": self.by_tag(),
+        }
+        return json.dumps(whole, indent=2)
 
 
 def request_cost(bound: Bound, model: str, count: Any = None) -> RequestCost:
@@ -93,6 +116,7 @@ def request_cost(bound: Bound, model: str, count: Any = None) -> RequestCost:
             number of tokens.
     """
     names = [tool.name for tool in bound.tools]
+    tags = {tool.name: tool.tags for tool in bound.tools}
     entries = {name: _entry(bound, name) for name in names}
     sizes = {name: len(_text(entry)) for name, entry in entries.items()}
     total_size = sum(sizes.values())
@@ -110,6 +134,7 @@ def request_cost(bound: Bound, model: str, count: Any = None) -> RequestCost:
             sizes[name],
             sizes[name] / total_size if total_size else 0.0,
             _parts(entries[name]),
+            tags[name],
         )
         for name in names
     )

@@ -439,3 +439,20 @@ def test_what_cannot_be_loaded():
     with pytest.raises(UsageError, match="no server"):
         openapi.load(document_of(), httpx.Client())
     assert openapi.load(document_of(), httpx.Client(), base_url="https://a.example")
+
+
+def test_what_a_subject_costs():
+    """A tool with two tags counts for both; the largest comes first."""
+    contract = pytest.importorskip("toolshape.contract", reason="jsonschema is not installed")
+    paths = {
+        "/a": {"get": {"tags": ["one", "two"], "summary": "x" * 100}},
+        "/b": {"get": {"tags": ["two"]}},
+        "/c": {"get": {}},
+    }
+    tools = openapi.load({"openapi": "3.1.0", "paths": paths}, Server().client()).tools()
+    cost = contract.request_cost(tools.bind("anthropic"), "")
+    sizes = {each.tool: each.characters for each in cost.costs}
+    wanted = {"two": sizes["get_a"] + sizes["get_b"], "one": sizes["get_a"]}
+    assert list(cost.by_tag().items()) == list(wanted.items())
+    assert f"characters by tag: two {wanted['two']:,}, one {wanted['one']:,}" in str(cost)
+    assert json.loads(cost.to_json())["by_tag"] == wanted
