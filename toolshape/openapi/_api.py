@@ -11,6 +11,7 @@ from toolshape._bound.registry import Registry
 from toolshape._bound.selection import select_names
 from toolshape._records.calls import Effect, Finding, JsonObject
 from toolshape._records.errors import DefinitionError, UsageError
+from toolshape._schema.keywords import BY_NAME
 from toolshape._schema.references import mentions
 from toolshape._schema.values import copy_json
 from toolshape._tools.definition.bundle import Documents
@@ -161,7 +162,7 @@ def _schema_at(document: JsonObject, place: str) -> JsonObject:
     """Return the schema at a place, if it stands alone, or a reference to it."""
     node = at(document, place)
     if not isinstance(node, dict):
-        return {}
+        return {"not": {}} if node is False else {}
     if not mentions(node, "$ref"):
         alone: JsonObject = copy_json(node)
         _drop_read_only(alone, document)
@@ -234,12 +235,15 @@ class _WithoutReadOnly(Mapping[str, Any]):
 def _drop_read_only(node: Any, document: JsonObject) -> None:
     """Take out every field that only responses have, here and below.
 
-    Such a field may stand in one part of an ``allOf``, and be required by another.
+    Such a field may stand in one part of an ``allOf``, and be required by another. What is data
+    stays as it is, and a field may be called like a keyword.
     """
-    pending: list[Any] = [node]
+    pending: list[tuple[Any, bool]] = [(node, False)]
     while pending:
-        current = pending.pop()
-        if isinstance(current, dict):
+        current, holds_by_name = pending.pop()
+        if isinstance(current, dict) and holds_by_name:
+            pending += [(inner, False) for inner in current.values()]
+        elif isinstance(current, dict):
             gone = _read_only_fields(current, document)
             parts = [current, *(current.get("allOf") or ())] if gone else []
             for part in parts:
@@ -249,9 +253,15 @@ def _drop_read_only(node: Any, document: JsonObject) -> None:
             if isinstance(properties, dict):
                 for name in gone & properties.keys():
                     del properties[name]
-            pending += current.values()
+            pending += [
+                (inner, key in _BY_NAME) for key, inner in current.items() if key not in _DATA
+            ]
         elif isinstance(current, list):
-            pending += current
+            pending += [(inner, False) for inner in current]
+
+
+_DATA = ("const", "default", "enum", "example", "examples")
+_BY_NAME = (*BY_NAME, "schemas", "paths")
 
 
 def _read_only_fields(node: JsonObject, document: JsonObject, depth: int = 3) -> set[str]:
@@ -332,6 +342,8 @@ def load(
     server = base_url or str(client.base_url)
     if not server.startswith(("http://", "https://")):
         raise UsageError("there is no server: pass base_url=, or a client that has one")
+    if "?" in server or "#" in server:
+        raise UsageError(f"the server {server} has a query: give it to the client as params=")
     if "name" in options:
         raise UsageError("name= would give all tools the same name")
     refuse_invalid_options(parse_options(cast("ToolOptions", options)), "load", "load")

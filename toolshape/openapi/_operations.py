@@ -10,7 +10,7 @@ OpenAPI Specification 3.0.4 and 3.1.1 (2024-10-24): Parameter Object, Style Valu
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 from urllib.parse import quote, unquote
@@ -21,7 +21,11 @@ from toolshape._records.shown import readable_name
 Where: TypeAlias = Literal["path", "query", "header", "cookie"]
 BodyKind: TypeAlias = Literal["json", "form", "multipart", "text", "bytes"]
 
+_BODY_KINDS: tuple[BodyKind, ...] = ("json", "form", "multipart", "text", "bytes")
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+_PLACES: Mapping[str, Where] = MappingProxyType(
+    {"path": "path", "query": "query", "header": "header", "cookie": "cookie"}
+)
 _USUAL_STYLE: Mapping[str, str] = MappingProxyType(
     {"path": "simple", "query": "form", "header": "simple", "cookie": "form"}
 )
@@ -33,8 +37,12 @@ _STYLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "cookie": ("form",),
     }
 )
-# The standard says of these headers that a parameter for them is ignored.
-_NO_PARAMETERS = (("header", "accept"), ("header", "content-type"), ("header", "authorization"))
+# The standard says of the first three that a parameter for them is ignored. The others are of the
+# connection, which is the client's: with them a model could name another host, or end the request.
+_NO_HEADERS = (
+    "accept", "content-type", "authorization", "connection", "content-length", "cookie", "expect",
+    "host", "keep-alive", "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade",
+)  # fmt: skip
 _MOST_REFERENCES = 20
 
 
@@ -196,7 +204,7 @@ def _operation(
         tags=frozenset(tags),
         is_deprecated=is_deprecated,
         parameters=parameters,
-        body=None if body is None else body(arguments["request", "body"]),
+        body=None if body is None else replace(body, argument=arguments["request", "body"]),
     )
 
 
@@ -212,7 +220,7 @@ def _credentials(document: JsonObject) -> frozenset[tuple[str, str]]:
         for scheme in (schemes.values() if isinstance(schemes, dict) else ())
         if isinstance(scheme, dict) and scheme.get("type") == "apiKey"
     ]
-    return frozenset((*_NO_PARAMETERS, *keys))
+    return frozenset((*(("header", name) for name in _NO_HEADERS), *keys))
 
 
 def _argument_names(keys: list[tuple[str, str]]) -> dict[tuple[str, str], str]:
@@ -226,10 +234,10 @@ def _argument_names(keys: list[tuple[str, str]]) -> dict[tuple[str, str], str]:
 def _parameter(argument: str, key: tuple[str, str], given: _Named) -> Parameter:
     # A parameter is written in a style, or as ``content`` of one media type. Of these only JSON can be
     # read back by every server; other types would need a writer of their own.
-    where, name = key
+    where, name = _PLACES.get(key[0]), key[1]
     node = given.node
-    if where not in _USUAL_STYLE:
-        raise RefusedError(f"the parameter {name!r} is in {where!r}, where no parameter can be")
+    if where is None:
+        raise RefusedError(f"the parameter {name!r} is in {key[0]!r}, where no parameter can be")
     content = node.get("content")
     style = str(node.get("style") or _USUAL_STYLE[where])
     place: str | None = f"{given.place}/schema" if "schema" in node else None
@@ -247,7 +255,7 @@ def _parameter(argument: str, key: tuple[str, str], given: _Named) -> Parameter:
     return Parameter(
         argument=argument,
         name=name,
-        where=where,  # type: ignore[arg-type]  # it was compared
+        where=where,
         style=style,
         explode=bool(node.get("explode", style in ("form", "deepObject"))),
         is_json=isinstance(content, dict) and bool(content),
@@ -257,8 +265,8 @@ def _parameter(argument: str, key: tuple[str, str], given: _Named) -> Parameter:
     )
 
 
-def _body(document: JsonObject, node: JsonObject, place: str) -> Any:
-    """Return a function that takes the name of the argument and returns the body; or ``None``."""
+def _body(document: JsonObject, node: JsonObject, place: str) -> Body | None:
+    """Return how the body is written; its argument is called ``body`` until names are chosen."""
     if "requestBody" not in node:
         return None
     given = _follow(document, node["requestBody"], f"{place}/requestBody")
@@ -267,12 +275,15 @@ def _body(document: JsonObject, node: JsonObject, place: str) -> Any:
         return None
     # A server takes any of the types that it lists, so the one that holds most is chosen: JSON keeps
     # every value as it is, a form makes texts of numbers, a text is only one value.
-    kinds = {media_type: _kind_of(media_type) for media_type in content}
-    order = ("json", "form", "multipart", "text", "bytes")
-    chosen = next((name for kind in order for name, found in kinds.items() if found == kind), None)
-    kind = None if chosen is None else kinds[chosen]
-    if chosen is None or kind is None:
+    choices: list[tuple[BodyKind, str]] = [
+        (kind, media_type)
+        for kind in _BODY_KINDS
+        for media_type in content
+        if _kind_of(media_type) == kind
+    ]
+    if not choices:
         raise RefusedError(f"the body is {', '.join(content)}, which is not written here")
+    kind, chosen = choices[0]
     media = content[chosen] if isinstance(content[chosen], dict) else {}
     encodings = media.get("encoding")
     encoding = {
@@ -282,18 +293,15 @@ def _body(document: JsonObject, node: JsonObject, place: str) -> Any:
     }
     schema_place = f"{given.place}/content/{_token(chosen)}/schema" if "schema" in media else None
 
-    def named(argument: str) -> Body:
-        return Body(
-            argument=argument,
-            kind=kind,
-            media_type=chosen,
-            is_required=given.node.get("required") is True,
-            description=_text(given.node.get("description")),
-            place=schema_place,
-            encoding=MappingProxyType(encoding),
-        )
-
-    return named
+    return Body(
+        argument="body",
+        kind=kind,
+        media_type=chosen,
+        is_required=given.node.get("required") is True,
+        description=_text(given.node.get("description")),
+        place=schema_place,
+        encoding=MappingProxyType(encoding),
+    )
 
 
 def _encoding(node: JsonObject) -> Encoding:

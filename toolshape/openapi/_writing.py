@@ -52,7 +52,9 @@ def write_request(operation: Operation, arguments: JsonObject) -> Written:
     # The template of the path is filled by name, so that a value with braces changes nothing else:
     # every value is percent-encoded before it is put in. Null means that an argument is left out,
     # where it can be; in the body it is a value.
-    path, query, headers, cookies = operation.path, list[str](), dict[str, str](), list[str]()
+    # What follows a "#" is no part of an address; some documents tell operations apart by it.
+    path = operation.path.partition("#")[0]
+    query, headers, cookies = list[str](), dict[str, str](), list[str]()
     for parameter in operation.parameters:
         value = arguments.get(parameter.argument)
         if value is None:
@@ -70,7 +72,7 @@ def write_request(operation: Operation, arguments: JsonObject) -> Written:
             cookies.append(f"{parameter.name}={written}")
     if cookies:
         headers["Cookie"] = "; ".join(cookies)
-    target = "?".join(filter(None, (path, "&".join(query))))
+    target = ("&" if "?" in path else "?").join(filter(None, (path, "&".join(query))))
     body = operation.body
     given = None if body is None else arguments.get(body.argument)
     if body is None or (given is None and body.argument not in arguments):
@@ -97,7 +99,7 @@ def _scalar(name: str, value: Any) -> str:
     if value is None or isinstance(value, (list, dict)):
         kind = "null" if value is None else "a list or an object"
         raise ToolError(f"{name} holds {kind} where only a plain value can be sent")
-    return json.dumps(value)
+    return _json(value)
 
 
 def _joined(parameter: Parameter, value: Any) -> list[str]:
@@ -203,12 +205,20 @@ def _plain(parameter: Parameter, value: Any, allowed: "re.Pattern[str]", place: 
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    """Return a value as JSON text.
+
+    Raises:
+        ToolError: It holds a number that JSON has not, such as infinity.
+    """
+    try:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    except ValueError as error:
+        raise ToolError("a number is too large to be sent") from error
 
 
 def _content(body: Body, value: Any) -> bytes:
     if body.kind == "json":
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+        return _json(value).encode()
     if body.kind == "form":
         fields = _as_object(body, value)
         pairs = [pair for name, item in fields.items() for pair in _field(body, name, item)]

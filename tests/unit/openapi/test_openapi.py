@@ -204,6 +204,28 @@ def test_what_has_one_name_stays_apart():
     assert (request.headers["id"], request.content) == ("3", b'{"id":5}')
 
 
+def test_a_path_with_a_query_or_a_fragment():
+    """Some documents tell operations apart by them; a fragment is never sent."""
+    document = document_of(parameter("q", "query"), path="/x?Action=Get#part")
+    assert sent(document, {"q": "a"}).url.raw_path == b"/v1/x?Action=Get&q=a"
+
+
+def test_a_number_that_json_has_not_is_not_sent():
+    document = document_of(method="post", body=body_of("application/json", {"type": "number"}))
+    server = Server()
+    tools = openapi.load(document, server.client()).tools()
+    [result] = tools.dispatch({"name": "op", "arguments": '{"body": 1e999}'})
+    assert not result.ok
+    assert server.requests == []
+
+
+def test_no_header_of_the_connection_is_an_argument():
+    names = ["Host", "Content-Length", "Transfer-Encoding", "Cookie", "X-Mine"]
+    document = document_of(*(parameter(name, "header") for name in names))
+    tool = openapi.load(document, Server().client()).tools()["op"]
+    assert list(tool.input_schema["properties"]) == ["X-Mine"]
+
+
 def test_no_credential_is_an_argument():
     """The client has them; what the document says of them is left out."""
     document = document_of(
@@ -306,6 +328,32 @@ def test_read_only_fields_stay_out_of_requests():
     assert result.ok, result.error
     assert '"id"' not in json.dumps(tools["op"].input_schema)
     assert json.dumps(document) == before
+
+
+def test_data_and_fields_that_are_called_like_keywords_are_kept():
+    schema = {
+        "type": "object",
+        "properties": {
+            "properties": {"type": "object", "properties": {"a": {"readOnly": True}, "b": TEXT}},
+            "required": LIST,
+            "readOnly": {"type": "boolean"},
+            "example": {"type": "object", "properties": {"a": {"readOnly": True}, "b": TEXT}},
+        },
+        "default": {"properties": {"a": {"readOnly": True}}, "required": ["a"]},
+    }
+    document = document_of(method="post", body=body_of("application/json", schema))
+    tool = openapi.load(document, Server().client()).tools()["op"]
+    body = tool.input_schema["properties"]["body"]
+    assert list(body["properties"]) == ["properties", "required", "readOnly", "example"]
+    assert body["default"] == schema["default"]
+    for name in ("properties", "example"):
+        assert list(body["properties"][name]["properties"]) == ["b"]
+
+
+def test_a_schema_that_admits_nothing():
+    tools = openapi.load(document_of(parameter("p", "query", False)), Server().client()).tools()
+    [result] = tools.dispatch({"name": "op", "arguments": {"p": 1}})
+    assert result.error.code == "invalid_arguments"
 
 
 def test_only_what_is_asked_for_is_read():
@@ -438,6 +486,8 @@ def test_what_cannot_be_loaded():
         openapi.load(document_of(), print)
     with pytest.raises(UsageError, match="no server"):
         openapi.load(document_of(), httpx.Client())
+    with pytest.raises(UsageError, match="has a query"):
+        openapi.load(document_of(), client, base_url="https://a.example/?key=1")
     assert openapi.load(document_of(), httpx.Client(), base_url="https://a.example")
 
 
