@@ -238,6 +238,9 @@ def _drop_read_only(node: Any, document: JsonObject) -> None:
     Such a field may stand in one part of an ``allOf``, and be required by another. What is data
     stays as it is, and a field may be called like a keyword.
     """
+    # The whole document is walked, since a schema may stand anywhere in it, and what is no schema has
+    # no field that is read-only. Only names and data must be told apart from keywords: below
+    # ``properties`` each name is a field, whatever it is called.
     pending: list[tuple[Any, bool]] = [(node, False)]
     while pending:
         current, holds_by_name = pending.pop()
@@ -306,7 +309,8 @@ def load(
     client's, and never an argument. Nothing is fetched but what a call asks for.
 
     Args:
-        document: The document, as a dict or as JSON text.
+        document: The document, as a dict or as JSON text. A dict is read again when a tool is asked
+            for, so it must not change.
         client: The client that sends the requests, with its credentials, timeouts and retries. With
             an async client, the tools are async.
         base_url: The server. The default is the ``base_url`` of the client. The servers in the
