@@ -246,6 +246,7 @@ def _restore_kinds(dumped: Any, given: Any) -> Any:
             kinds[key] = value
         elif key in dumped:
             restored[key] = _restore_kinds(dumped[key], value)
+    # Twice: the first puts the kinds in front, the last replaces a ``None`` of the dump.
     return {**kinds, **restored, **kinds}
 
 

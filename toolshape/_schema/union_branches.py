@@ -108,7 +108,7 @@ class _Fit:
         self, value: dict[str, Any], schema: Mapping[str, Any], levels: int, depth: int
     ) -> bool:
         properties = schema.get("properties", {})
-        additional = schema.get("additionalProperties", True)
+        additional = _of_other_names(schema)
         names = schema.get("propertyNames", True)
         if not (
             all(name in value for name in schema.get("required", ()))
@@ -316,9 +316,7 @@ class _BranchPair:
             second_properties = second.get("properties", {})
             for name in first.get("required", ()):
                 first_schema = first.get("properties", {}).get(name, True)
-                second_schema = second_properties.get(
-                    name, second.get("additionalProperties", True)
-                )
+                second_schema = second_properties.get(name, _of_other_names(second))
                 if second_schema is False or (
                     name in second_properties
                     and self.are_disjoint(first_schema, second_schema, depth - 1)
@@ -335,6 +333,16 @@ class _BranchPair:
             (schema.get("prefixItems") or [schema.get("items", True)])[0] for schema in (one, other)
         )
         return both_have_some and self.are_disjoint(first, second, depth - 1)
+
+
+def _of_other_names(schema: Mapping[str, Any]) -> Any:
+    """Return the schema of the fields that ``properties`` does not name.
+
+    Beside patterns it is ``True``: a name may fall under one of them, and none is asked.
+    """
+    if schema.get("patternProperties"):
+        return True
+    return schema.get("additionalProperties", True)
 
 
 def _constants(schema: Any) -> list[Any] | None:

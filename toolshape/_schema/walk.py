@@ -604,13 +604,14 @@ class _Walk:
             }
             after["properties"] = {name: step.after for name, step in steps.items()}
             backs = {name: step.back for name, step in steps.items()}
-            backs |= {before: backs.get(name) for before, name in node.get(NAMES, {}).items()}
+            # ``NAMES`` has the wire names of renamed fields by their canonical ones. A call may use
+            # either, so the way back knows both.
+            backs |= {canonical: backs.get(wire) for canonical, wire in node.get(NAMES, {}).items()}
             yield in_object(backs), in_object({name: step.out for name, step in steps.items()})
         if self.constraints and isinstance(node.get("patternProperties"), dict):
-            inner = node["patternProperties"].items()
             steps = {
-                pattern: self.visit(schema, f"{base}*", "patternProperties", stack)
-                for pattern, schema in inner
+                pattern: self.visit(inner, f"{base}*", "patternProperties", stack)
+                for pattern, inner in node["patternProperties"].items()
             }
             after["patternProperties"] = {pattern: step.after for pattern, step in steps.items()}
             yield (

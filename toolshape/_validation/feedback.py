@@ -142,8 +142,8 @@ def _expectation(fault: Fault, nodes: Sequence[JsonSchema], schema: JsonSchema) 
     """Say what was expected at a place: by the validator's error, with what the
     schema says of that kind of value.
     """
-    # ``nodes`` are those of every branch that may stand at the place. One that admits the value is
-    # not why it was refused, and to name it would tell the model that it should send what it sent.
+    # ``nodes`` are those of every branch that may stand at the place. For choices and limits, one that
+    # admits the value is not why it was refused: to name it would tell the model to send what it sent.
     violation = fault.violation
     if violation is None:
         return expected_of(nodes)
@@ -159,13 +159,14 @@ def _expectation(fault: Fault, nodes: Sequence[JsonSchema], schema: JsonSchema) 
         ]
         return expected_of(listed) or violation.choices
     kind = kind_of(fault.found)
-    of_kind = [
+    of_sent_kind = [  # of several types, only the one that was sent is named
         {**node, "type": kind} if isinstance(node.get("type"), list) else node
         for node in nodes
         if _may_hold(node, kind) and node.get("type") != "null"
     ]
-    said = expected_of([node for node in of_kind if _refuses(node, fault.found, resolve)])
-    said = said or expected_of([node for node in of_kind if not node.keys() & {"const", "enum"}])
+    said = expected_of([node for node in of_sent_kind if _refuses(node, fault.found, resolve)])
+    if not said:  # none refuses it alone: all that are no choices
+        said = expected_of([node for node in of_sent_kind if not node.keys() & {"const", "enum"}])
     if said and _is_said(violation.limit, said):
         return said
     is_list = said.startswith("one of ") or " or " in said

@@ -258,17 +258,17 @@ def _check(
     ``contains`` would reject the whole array, and not say which item to coerce.
 
     Raises:
-        InvalidError: The value is invalid, or only the standard validator accepts it.
+        InvalidError: The value is invalid, or only the standard validator accepts it, and the
+            strict one names a number to coerce.
         TooMuchWrongError: There are too many errors.
     """
-    # Two validators: the strict one says where a number was written as a float, the standard one
-    # whether that matters.
+    # ``known`` and ``never`` are those of ``compile_validation``.
     errors, has_only_integral_floats = _errors(validator, value, searches), False
     if standard is not None and (errors or standard.may_refuse) and _holds_integral_float(value):
         standard_errors = _errors(standard.validator, value, searches)
         if standard_errors:
             errors = errors or standard_errors
-        else:
+        else:  # it accepts the value: only the numbers themselves are left to coerce
             errors = [
                 leaf
                 for error in errors

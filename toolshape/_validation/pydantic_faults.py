@@ -135,7 +135,7 @@ def _fault(
     at = error["loc"]
     location, found_value = _in_value(at, value)
     violation = of_pydantic(error, found_value) if _is_by_pydantic(error) else None
-    if not _is_of_model(error, rule, place, location, found_value, is_same_at):
+    if not _is_about_found(error, rule, place, location, found_value, is_same_at):
         is_told = violation is not None and _is_made_of(found_value, error["input"], violation)
         if not is_told:
             return Fault(at, location, None, "refused", _REJECTED)
@@ -201,7 +201,7 @@ _REJECTED = "the value is rejected"
 _NO_KEY = "this key is not allowed here"
 
 
-def _is_of_model(
+def _is_about_found(
     error: ErrorDetails,
     rule: str,
     place: Expected | None,
@@ -214,9 +214,9 @@ def _is_of_model(
     """
     # A before validator may replace a value, and pydantic then reports errors about something that
     # the model never wrote, at a place that may not exist. Such an error must not be shown as the
-    # model's. The value decides; for a missing or an unknown field, whose value is the object
-    # around it, the name decides. Comparing large values is remembered by place, because one object
-    # may have hundreds of errors.
+    # model's. The value decides; for an unknown field also its name; for a missing field, whose value
+    # is the object around it, the name alone (a tuple has positions, and no names). Comparing large
+    # values is remembered by place, because one object may have hundreds of errors.
     seen_value, last = error["input"], error["loc"][-1] if error["loc"] else ""
     if rule == "missing":
         names = () if place is None else (*place.fields(), *place.tags)

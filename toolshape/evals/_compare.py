@@ -337,26 +337,26 @@ def _receive_expected(expected: Expect, tool: Tool[..., Any], made: Made) -> Jso
     raise AssertionError("the arguments were rejected before")
 
 
-def fill_matchers(expected: Any, came: Any, received: Any) -> Any:
+def fill_matchers(expected: Any, actual: Any, received: Any) -> Any:
     """Replace the matchers in expected arguments with the actual values.
 
-    If a value is missing, omit the argument.
+    If a value is missing, omit the argument. In a list that does not fit, a matcher is ``None``.
 
     Args:
         expected: The arguments, or a part of them.
-        came: The same part of the actual arguments, as the model wrote them or as the function
+        actual: The same part of the actual arguments, as the model wrote them or as the function
             would receive them.
         received: The same part of the actual arguments, as the function would receive them. Here a
-            set is marked as a ``WrittenSet``, because its items have no positions.
+            set is marked as a ``WrittenSet``.
     """
     # The tool validates the expected arguments with the actual values in the place of the matchers,
     # so that defaults and validators do to both sides the same. A set that was received has no
     # positions: its items are first put in the order in which they fit.
     if isinstance(expected, Matcher):
-        return came
+        return actual
     if isinstance(expected, dict):
-        if isinstance(came, dict):
-            actual_members: JsonObject = came
+        if isinstance(actual, dict):
+            actual_members: JsonObject = actual
         else:
             actual_members = {}
         if isinstance(received, dict):
@@ -372,10 +372,10 @@ def fill_matchers(expected: Any, came: Any, received: Any) -> Any:
         return {name: value for name, value in filled.items() if value is not _LEFT_OUT}
     if isinstance(expected, list):
         if isinstance(received, WrittenSet) and has_matcher(expected):
-            came = received = _align_items(expected, received)
+            actual = received = _align_items(expected, received)
         placeholders = [None] * len(expected)
         items, received_items = (
-            value if _is_as_long(value, expected) else placeholders for value in (came, received)
+            value if _is_as_long(value, expected) else placeholders for value in (actual, received)
         )
         return [
             fill_matchers(*parts) for parts in zip(expected, items, received_items, strict=True)

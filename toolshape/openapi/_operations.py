@@ -273,8 +273,9 @@ def _body(document: JsonObject, node: JsonObject, place: str) -> Body | None:
     content = given.node.get("content")
     if not isinstance(content, dict) or not content:
         return None
-    # A server takes any of the types that it lists, so the one that holds most is chosen: JSON keeps
-    # every value as it is, a form makes texts of numbers, a text is only one value.
+    # A server takes any of the types that it lists, so one is chosen, in the order of
+    # ``_BODY_KINDS``: JSON keeps every value as it is, forms make texts of numbers, a text and bytes
+    # are only one value.
     choices: list[tuple[BodyKind, str]] = [
         (kind, media_type)
         for kind in _BODY_KINDS

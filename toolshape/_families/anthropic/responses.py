@@ -106,7 +106,8 @@ def _read_any(body: Any) -> Reading | None:
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     """Merge an event.
 
-    The input of a call is the text received so far, until the stop event for its block arrives.
+    The input of a call is the text received so far, until the stop event for its block arrives,
+    unless its start holds the whole input.
     """
     kind = event.get("type")
     if kind == "message_start":

@@ -108,10 +108,13 @@ def _read_any(body: Any) -> Reading | None:
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event. Items arrive by index.
+    """Merge an event. Items are found by their index, or by their id where a server leaves it out.
 
-    When an item is done, the server sends the whole item once more.
+    When an item is done, the server sends the whole item once more, and at the end all of them.
     """
+    # ``x-calls`` has the position of a call among the calls by that of its item in the output. The
+    # last event completes all calls, also those that were held back; the collector skips those it
+    # has already.
     kind = str(event.get("type", ""))
     if kind in _PIECES and _adds_only(body, event, _PIECES[kind]):
         return ()

@@ -326,8 +326,8 @@ class ResponseForm:
             of this family.
         read: Reads the calls in such a body; returns ``None`` for any other body.
         fold: Merges one stream event into the response so far (empty at first, changed in place).
-            Returns the calls that the event completes, each call once: no later event may add to
-            these calls.
+            Returns the calls that the event completes: no later event may add to these calls. The
+            last event may return them again.
         finishes: Maps the provider's finish reasons to toolshape's finish reasons.
         unfinished: What stands for the finish reason of a stream before its end, such as a status.
         text_delta: Returns the text and the reasoning that one stream event adds. For an event that

@@ -94,7 +94,7 @@ def pair_calls(
         LateResultError: A result answers a call that an earlier conversion answered as not run, or
             left without a result.
     """
-    calls, dropped, last_turn, last_other = _match_results(messages, log, pairs)
+    calls, dropped, last_turn, last_non_assistant = _match_results(messages, log, pairs)
     # Parts are frozen, so each change creates a new object with a new id(). ``replacements`` maps
     # the id() of each original result to its replacement. ``moved_ids`` holds the id() of results
     # that leave their message, and ``inserted_results`` holds these results by the position of
@@ -106,7 +106,7 @@ def pair_calls(
     for call in calls:
         if call.answer is not None:
             answer = copy_call_form(call.answer, call.part)
-            if call.is_late:
+            if call.is_late:  # it leaves its message, where its path would be looked up
                 answer = replace(answer, path=part_path(messages[call.answer_at], answer))
             replacements[id(call.answer)] = answer
             pairs.calls[id(answer)] = call.part
@@ -118,7 +118,10 @@ def pair_calls(
                 inserted_results.setdefault(call.at, []).append(answer)
                 moved_ids.add(id(call.answer))
             continue
-        is_open = is_end and call.at >= (last_other if log.rules.histories.is_items else last_turn)
+        # A call may still wait if no later turn follows. Where each part is a message of its own, it
+        # may if nobody but the assistant has spoken since.
+        is_items = log.rules.histories.is_items
+        is_open = is_end and call.at >= (last_non_assistant if is_items else last_turn)
         _handle_unanswered_call(
             call, messages[call.at], log, pairs, inserted_results, is_open=is_open
         )
@@ -202,7 +205,7 @@ def _match_results(
     calls: list[_Asked] = []
     by_id: dict[str, list[_Asked]] = {}
     dropped: set[int] = set()
-    last_turn = last_content = last_other = -1
+    last_turn = last_content = last_non_assistant = -1
     checks_place, is_one_turn = "late_result" in log.rules, log.rules.histories.joins
     for index, message in enumerate(messages):
         for part in message.parts or (
@@ -224,11 +227,11 @@ def _match_results(
                 last_turn = index
             last_content = index
             if message.role != "assistant":
-                last_other = index
+                last_non_assistant = index
             if isinstance(part, ToolCallPart):
                 calls.append(_Asked(index, part))
                 by_id.setdefault(part.id, []).append(calls[-1])
-    return calls, dropped, last_turn, last_other
+    return calls, dropped, last_turn, last_non_assistant
 
 
 def _continues_turn(messages: Sequence[Message], at: int, last_content: int) -> bool:
