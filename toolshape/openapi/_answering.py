@@ -6,7 +6,8 @@ the client are for that server, and what writes is not sent twice.
 
 import contextlib
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping
+import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,15 +38,20 @@ class Sender:
     def __call__(self, name: str, arguments: JsonObject, context: CallContext) -> Any:
         del context
         operation = self.operations[name]
-        request = _request(self.client, self.base_url, operation, arguments)
+        written = write_request(operation, arguments)
+        request = _request(self.client, written, operation.method, _address(self.base_url, written))
         try:
             for _ in range(_MOST_REDIRECTS):
                 response = self.client.send(request, stream=True, follow_redirects=False)
                 try:
-                    again = _redirected(self.client, operation, request, response)
+                    again = _redirected(self.client, operation, written, request, response)
                     if again is None:
-                        content, is_cut = _first_bytes(response.iter_bytes(), self.most_bytes)
-                        return _value(response, content, is_cut=is_cut)
+                        reading = _Reading(response, self.most_bytes)
+                        is_here = response.is_stream_consumed  # a cache may have read it already
+                        for chunk in response.iter_bytes() if is_here else response.iter_raw():
+                            if reading.is_full(chunk):
+                                break
+                        return reading.value(response)
                 finally:
                     response.close()
                 request = again
@@ -66,17 +72,22 @@ class AsyncSender:
     async def __call__(self, name: str, arguments: JsonObject, context: CallContext) -> Any:
         del context
         operation = self.operations[name]
-        request = _request(self.client, self.base_url, operation, arguments)
+        written = write_request(operation, arguments)
+        request = _request(self.client, written, operation.method, _address(self.base_url, written))
         try:
             for _ in range(_MOST_REDIRECTS):
                 response = await self.client.send(request, stream=True, follow_redirects=False)
                 try:
-                    again = _redirected(self.client, operation, request, response)
+                    again = _redirected(self.client, operation, written, request, response)
                     if again is None:
-                        content, is_cut = await _afirst_bytes(
-                            response.aiter_bytes(), self.most_bytes
-                        )
-                        return _value(response, content, is_cut=is_cut)
+                        reading = _Reading(response, self.most_bytes)
+                        is_here = response.is_stream_consumed
+                        async for chunk in (
+                            response.aiter_bytes() if is_here else response.aiter_raw()
+                        ):
+                            if reading.is_full(chunk):
+                                break
+                        return reading.value(response)
                 finally:
                     await response.aclose()
                 request = again
@@ -86,29 +97,43 @@ class AsyncSender:
 
 
 def _request(
-    client: httpx.Client | httpx.AsyncClient,
-    base_url: str,
-    operation: Operation,
-    arguments: JsonObject,
+    client: httpx.Client | httpx.AsyncClient, written: Written, method: str, address: str
 ) -> httpx.Request:
-    written: Written = write_request(operation, arguments)
-    address = f"{base_url.rstrip('/')}/{written.target.lstrip('/')}"
+    """Return the request, with the client's own parameters and cookies beside those of the call.
+
+    Raises:
+        ToolError: The address would be too long.
+    """
     more: dict[str, Any] = {}
     if written.parts is not None:
-        more["files"] = [
-            (name, (file_name, content, media_type or "text/plain"))
-            if media_type or file_name
-            else (name, (None, content))
-            for name, (file_name, content, media_type) in written.parts
-        ]
+        more["files"] = list(written.parts)
     elif written.content is not None:
         more["content"] = written.content
-    return client.build_request(operation.method, address, headers=dict(written.headers), **more)
+    try:
+        # The query is put in afterwards, because a client with parameters of its own replaces it.
+        request = client.build_request(method, address.partition("?")[0], **more)
+        added = str(client.params)
+        if added:
+            address += ("&" if "?" in address else "?") + added
+        request.url = httpx.URL(address)
+    except httpx.InvalidURL as error:
+        raise ToolError("the arguments make an address that cannot be sent") from error
+    request.headers.update(written.headers)
+    request.headers["Accept-Encoding"] = "identity"  # so that an answer is as long as it is read
+    if written.cookies:
+        own = request.headers.get("Cookie")
+        request.headers["Cookie"] = "; ".join(filter(None, (own, written.cookies)))
+    return request
+
+
+def _address(base_url: str, written: Written) -> str:
+    return f"{base_url.rstrip('/')}/{written.target.lstrip('/')}"
 
 
 def _redirected(
     client: httpx.Client | httpx.AsyncClient,
     operation: Operation,
+    written: Written,
     request: httpx.Request,
     response: httpx.Response,
 ) -> httpx.Request | None:
@@ -119,35 +144,53 @@ def _redirected(
     """
     if not response.has_redirect_location:
         return None
-    target = request.url.join(response.headers["Location"])
-    if (target.scheme, target.host, target.port) != (
-        request.url.scheme,
-        request.url.host,
-        request.url.port,
-    ):
+    try:
+        target = request.url.join(response.headers["Location"])
+    except httpx.InvalidURL as error:
+        raise ToolError("the server redirects to what is no address") from error
+    here = (request.url.scheme, request.url.host, request.url.port)
+    if (target.scheme, target.host, target.port) != here or target.userinfo:
         raise ToolError(f"the server redirects to {target.host}, which is not followed")
     if operation.method not in _READS:
         raise ToolError("the server redirects a call that writes, which is not followed")
-    return client.build_request(operation.method, target, headers=request.headers)
+    again = _request(client, written, operation.method, str(target))
+    again.url = target  # it has what the server wants of the client's parameters
+    return again
 
 
-def _first_bytes(chunks: Iterator[bytes], most: int) -> tuple[bytes, bool]:
-    """Return the first bytes of a body, and whether there are more."""
-    content = bytearray()
-    for chunk in chunks:
-        content += chunk
-        if len(content) > most:
-            return bytes(content[:most]), True
-    return bytes(content), False
+class _Reading:
+    """The first bytes of an answer; one that is packed is unpacked no further than they go."""
+
+    def __init__(self, response: httpx.Response, most: int) -> None:
+        packed = response.headers.get("Content-Encoding", "").strip().lower()
+        if response.is_stream_consumed:
+            packed = ""
+        if packed not in ("identity", "gzip", "deflate", ""):
+            raise ToolError(f"the answer is packed in a way that is not read: {packed}")
+        self._unpack = zlib.decompressobj(_ANY_HEADER) if packed in ("gzip", "deflate") else None
+        self._most = most
+        self.content = b""
+
+    def is_full(self, chunk: bytes) -> bool:
+        """Add the next bytes from the server; return whether there are more than wanted.
+
+        Raises:
+            ToolError: They cannot be unpacked.
+        """
+        if self._unpack is not None:
+            try:
+                chunk = self._unpack.decompress(chunk, self._most + 1 - len(self.content))
+            except zlib.error as error:
+                raise ToolError("the answer cannot be unpacked") from error
+        self.content += chunk
+        return len(self.content) > self._most
+
+    def value(self, response: httpx.Response) -> Any:
+        is_cut = len(self.content) > self._most
+        return _value(response, self.content[: self._most], is_cut=is_cut)
 
 
-async def _afirst_bytes(chunks: AsyncIterator[bytes], most: int) -> tuple[bytes, bool]:
-    content = bytearray()
-    async for chunk in chunks:
-        content += chunk
-        if len(content) > most:
-            return bytes(content[:most]), True
-    return bytes(content), False
+_ANY_HEADER = 47  # zlib tells gzip and deflate apart
 
 
 def _value(response: httpx.Response, content: bytes, *, is_cut: bool) -> Any:
@@ -171,8 +214,8 @@ def _value(response: httpx.Response, content: bytes, *, is_cut: bool) -> Any:
         return f"{len(content)} bytes of {media_type}, which are not shown"
     text = _text(response, content)
     if is_json and not is_cut:
-        with contextlib.suppress(ValueError):  # else it is no JSON, and shown as it is
-            return json.loads(text)
+        with contextlib.suppress(ValueError, RecursionError):  # else it is shown as it is
+            return json.loads(text.removeprefix("\ufeff"))
     if is_cut:
         return f"{text}\n[cut: only the first {len(content)} bytes of the answer were read]"
     return text
@@ -189,7 +232,7 @@ def _is_text(media_type: str) -> bool:
 def _text(response: httpx.Response, content: bytes) -> str:
     try:
         return content.decode(response.charset_encoding or "utf-8", "replace")
-    except LookupError:
+    except (LookupError, ValueError):
         return content.decode("utf-8", "replace")
 
 

@@ -1,8 +1,9 @@
 """Makes tools of the operations of a document, each read when it is asked for."""
 
 import functools
+import inspect
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, cast
 
 import httpx
@@ -11,10 +12,10 @@ from toolshape._bound.registry import Registry
 from toolshape._bound.selection import select_names
 from toolshape._records.calls import Effect, Finding, JsonObject
 from toolshape._records.errors import DefinitionError, UsageError
-from toolshape._schema.keywords import BY_NAME
+from toolshape._schema.lens import UnsupportedError
 from toolshape._schema.references import mentions
 from toolshape._schema.values import copy_json
-from toolshape._tools.definition.bundle import Documents
+from toolshape._tools.definition.bundle import BundleError, Documents, bundle
 from toolshape._tools.definition.executor import Executor, function_of
 from toolshape._tools.definition.record import ReadOptions
 from toolshape._tools.options import (
@@ -30,10 +31,10 @@ from toolshape.openapi._operations import (
     LeftOut,
     Operation,
     Parameter,
-    RefusedError,
     at,
     operations_of,
 )
+from toolshape.openapi._requests_only import drop_read_only
 
 _ADDRESS = "urn:toolshape:openapi"
 _MUCH = 16_000  # characters of a schema
@@ -62,7 +63,7 @@ class Api:
         self.operations = operations
         self._left_out = {(each.method, each.path): each for each in left_out}
         self._document = document
-        self._documents = Documents(_WithoutReadOnly(document))
+        self._documents = Documents({_ADDRESS: document})
         self._executor = executor
         self._approve = approve
         self._options = options
@@ -104,8 +105,11 @@ class Api:
             operation = self.operations[name]
             try:
                 self._tools[name] = self._make(operation)
-            except DefinitionError as error:
-                reason = "; ".join(map(str, error.problems))
+            except (DefinitionError, BundleError, UnsupportedError, RecursionError) as error:
+                if isinstance(error, DefinitionError):
+                    reason = "; ".join(map(str, error.problems))
+                else:
+                    reason = str(error)
                 self._tools[name] = None
                 self._left_out[operation.method, operation.path] = LeftOut(
                     name=name, method=operation.method, path=operation.path, reason=reason
@@ -122,13 +126,16 @@ class Api:
             options["approve"] = functools.partial(self._approve, operation)
         else:
             options["approve"] = self._approve
+        definition = _definition(operation, self._document)
+        parameters: JsonObject = copy_json(bundle(definition["parameters"], self._documents).schema)
+        drop_read_only(parameters)
         made = make_from_definition(
-            _definition(operation, self._document),
+            {**definition, "parameters": parameters},
             lambda _: function_of(self._executor, operation.name),
             False,
             options,
             None,
-            ReadOptions(self._documents, closed=False, defaults="leave"),
+            ReadOptions(defaults="leave"),
         )
         size = len(json.dumps(made.input_schema))
         return made if size <= _MUCH else with_finding(made, _is_large(made, size))
@@ -165,7 +172,6 @@ def _schema_at(document: JsonObject, place: str) -> JsonObject:
         return {"not": {}} if node is False else {}
     if not mentions(node, "$ref"):
         alone: JsonObject = copy_json(node)
-        _drop_read_only(alone, document)
         return alone
     reference = node["$ref"] if node.keys() == {"$ref"} else f"#{place}"
     is_inside = isinstance(reference, str) and reference.startswith("#/")
@@ -174,6 +180,8 @@ def _schema_at(document: JsonObject, place: str) -> JsonObject:
 
 def _definition(operation: Operation, document: JsonObject) -> JsonObject:
     """Return the definition of a tool, whose schemas are where they stand in the document."""
+    # A description beside a reference is the argument's own. A body that is no JSON is described as
+    # what a model can write: a text, or bytes in base64.
     properties: JsonObject = {}
     required: list[str] = []
     body = operation.body
@@ -193,6 +201,13 @@ def _definition(operation: Operation, document: JsonObject) -> JsonObject:
         if body.kind == "bytes":
             text |= {"contentEncoding": "base64", "description": f"{said} The bytes, in base64."}
         properties[body.argument] = text
+    if body is not None and (
+        files := [name for name, each in body.encoding.items() if each.is_file]
+    ):
+        said = properties[body.argument].get("description", "")
+        properties[body.argument]["description"] = (
+            f"{said} These fields are bytes, in base64: {', '.join(files)}.".strip()
+        )
     return {
         "name": operation.name,
         "description": operation.description or f"{operation.method} {operation.path}",
@@ -205,92 +220,26 @@ def _definition(operation: Operation, document: JsonObject) -> JsonObject:
     }
 
 
-class _WithoutReadOnly(Mapping[str, Any]):
-    """The document as requests need it; it is copied when the first schema is read."""
+def _read(document: Any) -> JsonObject:
+    """Return the document as JSON data.
 
-    def __init__(self, document: JsonObject) -> None:
-        self._document = document
-
-    @functools.cached_property
-    def _written(self) -> JsonObject:
-        written: JsonObject = copy_json(self._document)
-        _drop_read_only(written, written)
-        return written
-
-    def __getitem__(self, key: str) -> Any:
-        if key != _ADDRESS:
-            raise KeyError(key)
-        return self._written
-
-    def __iter__(self) -> Iterator[str]:
-        return iter((_ADDRESS,))
-
-    def __len__(self) -> int:
-        return 1
-
-    def __reduce__(self) -> Any:
-        return _WithoutReadOnly, (self._document,)
-
-
-def _drop_read_only(node: Any, document: JsonObject) -> None:
-    """Take out every field that only responses have, here and below.
-
-    Such a field may stand in one part of an ``allOf``, and be required by another. What is data
-    stays as it is, and a field may be called like a keyword.
+    Raises:
+        UsageError: It is no document of OpenAPI 3.
     """
-    # The whole document is walked, since a schema may stand anywhere in it, and what is no schema has
-    # no field that is read-only. Only names and data must be told apart from keywords: below
-    # ``properties`` each name is a field, whatever it is called.
-    pending: list[tuple[Any, bool]] = [(node, False)]
-    while pending:
-        current, holds_by_name = pending.pop()
-        if isinstance(current, dict) and holds_by_name:
-            pending += [(inner, False) for inner in current.values()]
-        elif isinstance(current, dict):
-            gone = _read_only_fields(current, document)
-            parts = [current, *(current.get("allOf") or ())] if gone else []
-            for part in parts:
-                if isinstance(part, dict) and isinstance(part.get("required"), list):
-                    part["required"] = [name for name in part["required"] if name not in gone]
-            properties = current.get("properties")
-            if isinstance(properties, dict):
-                for name in gone & properties.keys():
-                    del properties[name]
-            pending += [
-                (inner, key in _BY_NAME) for key, inner in current.items() if key not in _DATA
-            ]
-        elif isinstance(current, list):
-            pending += [(inner, False) for inner in current]
-
-
-_DATA = ("const", "default", "enum", "example", "examples")
-_BY_NAME = (*BY_NAME, "schemas", "paths")
-
-
-def _read_only_fields(node: JsonObject, document: JsonObject, depth: int = 3) -> set[str]:
-    """Return the names of the fields of an object that are read-only, also those of its parts."""
-    found: set[str] = set()
-    properties = node.get("properties")
-    for name, inner in properties.items() if isinstance(properties, dict) else ():
-        if isinstance(inner, dict) and _target(inner, document).get("readOnly") is True:
-            found.add(name)
-    parts = node.get("allOf")
-    for part in parts if isinstance(parts, list) and depth else ():
-        if isinstance(part, dict):
-            found |= _read_only_fields(_target(part, document), document, depth - 1)
-    return found
-
-
-def _target(node: JsonObject, document: JsonObject) -> JsonObject:
-    """Return what a reference refers to; what leads nowhere is refused when its tool is read."""
-    reference = node.get("$ref")
-    if not isinstance(reference, str) or not reference.startswith("#/") or "readOnly" in node:
-        return node
-    try:
-        target = at(document, reference[1:])
-    except RefusedError:
-        return node
-    return target if isinstance(target, dict) else node
+    given: Any = document
+    if isinstance(given, (str, bytes)):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"the document is not JSON: {error}") from error
+    version = given.get("openapi") if isinstance(given, dict) else None
+    if not isinstance(version, str) or not version.startswith(("3.0", "3.1")):
+        raise UsageError(
+            "this is no document of OpenAPI 3.0 or 3.1: it says openapi="
+            f"{version!r}; convert older ones first"
+        )
+    read: JsonObject = given
+    return read
 
 
 def load(
@@ -328,32 +277,32 @@ def load(
     """
     # Everything that the app may have got wrong is said here, before a model makes a call. What the
     # document got wrong is a reason to leave one operation out.
-    given: Any = document
-    if isinstance(given, (str, bytes)):
-        try:
-            given = json.loads(given)
-        except ValueError as error:
-            raise UsageError(f"the document is not JSON: {error}") from error
-    version = given.get("openapi") if isinstance(given, dict) else None
-    if not isinstance(version, str) or not version.startswith(("3.0", "3.1")):
-        raise UsageError(
-            "this is no document of OpenAPI 3.0 or 3.1: it says openapi="
-            f"{version!r}; convert older ones first"
-        )
+    given = _read(document)
     raw_client: Any = client
     if not isinstance(raw_client, (httpx.Client, httpx.AsyncClient)):
         raise UsageError(f"client= must be a client of httpx, not {type(raw_client).__name__}")
-    server = base_url or str(client.base_url)
-    if not server.startswith(("http://", "https://")):
+    server = str(base_url or client.base_url)
+    if not server.lower().startswith(("http://", "https://")):
         raise UsageError("there is no server: pass base_url=, or a client that has one")
     if "?" in server or "#" in server:
-        raise UsageError(f"the server {server} has a query: give it to the client as params=")
+        raise UsageError("the address of the server has a query: give it to the client as params=")
+    raw_approve: Any = approve
+    if not isinstance(raw_approve, bool) and (
+        not callable(raw_approve) or inspect.iscoroutinefunction(raw_approve)
+    ):
+        raise UsageError("approve= must be True, False, or a plain function that decides")
     if "name" in options:
         raise UsageError("name= would give all tools the same name")
     refuse_invalid_options(parse_options(cast("ToolOptions", options)), "load", "load")
-    if most_bytes < 1:
-        raise UsageError(f"most_bytes= must be above 0, not {most_bytes!r}")
-    found = list(operations_of(given))
+    raw_most: Any = most_bytes
+    if type(raw_most) is not int or raw_most < 1:
+        raise UsageError(f"most_bytes= must be a whole number above 0, not {most_bytes!r}")
+    own = [
+        *(("header", name.lower()) for name in client.headers),
+        *(("query", name.lower()) for name in client.params),
+        *(("cookie", name.lower()) for name in client.cookies),
+    ]
+    found = list(operations_of(given, own))
     operations = {each.name: each for each in found if isinstance(each, Operation)}
     executor: Executor
     if isinstance(client, httpx.AsyncClient):

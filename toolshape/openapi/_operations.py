@@ -7,9 +7,10 @@ time of a walk over its paths.
 OpenAPI Specification 3.0.4 and 3.1.1 (2024-10-24): Parameter Object, Style Values, Encoding Object.
 """
 
+import contextlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
@@ -42,7 +43,9 @@ _STYLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 _NO_HEADERS = (
     "accept", "content-type", "authorization", "connection", "content-length", "cookie", "expect",
     "host", "keep-alive", "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade",
+    "content-encoding", "x-http-method", "x-http-method-override", "x-method-override",
 )  # fmt: skip
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, 5.6.2
 _MOST_REFERENCES = 20
 
 
@@ -71,11 +74,15 @@ class Parameter:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Encoding:
-    """How one field of a form is written; ``style`` is ``None`` if the document says nothing of it."""
+    """How one field of a form is written; ``style`` is ``None`` if the document says nothing of it.
 
-    style: str | None
-    explode: bool
-    content_type: str | None
+    ``is_file`` says that the field holds bytes, which a model writes in base64.
+    """
+
+    style: str | None = None
+    explode: bool = True
+    content_type: str | None = None
+    is_file: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,7 +102,8 @@ class Body:
 class Operation:
     """One operation of a document, as ``approve=`` gets it.
 
-    ``name`` is the name of its tool, ``path`` the template of its path.
+    ``name`` is the name of its tool, ``path`` the template of its path. ``taken`` are the names in
+    the query that are not the model's to write: those of credentials, and what the client adds.
     """
 
     name: str
@@ -106,6 +114,7 @@ class Operation:
     is_deprecated: bool
     parameters: tuple[Parameter, ...]
     body: Body | None
+    taken: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,13 +135,22 @@ class _Named:
     place: str
 
 
-def operations_of(document: JsonObject) -> Iterator[Operation | LeftOut]:
-    """Yield every operation of a document; one that cannot be a tool with the reason."""
+def operations_of(
+    document: JsonObject, own: Collection[tuple[str, str]] = ()
+) -> Iterator[Operation | LeftOut]:
+    """Yield every operation of a document; one that cannot be a tool with the reason.
+
+    Args:
+        document: The document.
+        own: The places that the client fills, with their names in small letters: no argument is
+            for them.
+    """
+    filled = frozenset((*own, *_credentials(document)))
     taken: Counter[str] = Counter()
     paths = document.get("paths")
     for path, item in paths.items() if isinstance(paths, dict) else ():
         try:
-            shared = _follow(document, item, _pointer("paths", path))
+            shared = _path_item(document, item, path)
         except RefusedError as error:
             yield LeftOut(name="", method="", path=path, reason=str(error))
             continue
@@ -142,7 +160,7 @@ def operations_of(document: JsonObject) -> Iterator[Operation | LeftOut]:
                 continue
             name = _free_name(_name_of(node, method, path), taken)
             try:
-                yield _operation(document, shared, method, path, name)
+                yield _operation(document, shared, method, path, name, filled)
             except RefusedError as error:
                 yield LeftOut(name=name, method=method.upper(), path=path, reason=str(error))
 
@@ -150,8 +168,33 @@ def operations_of(document: JsonObject) -> Iterator[Operation | LeftOut]:
 def _name_of(node: JsonObject, method: str, path: str) -> str:
     """Return the ``operationId`` as a name, or one made of the method and the path."""
     given = node.get("operationId")
-    words = given if isinstance(given, str) and given.strip() else f"{method} {path}"
-    return re.sub(r"_{2,}", "_", readable_name(words)).strip("_") or method
+    for words in (given, f"{method} {path}"):
+        name = readable_name(words) if isinstance(words, str) else ""
+        name = re.sub(r"_{2,}", "_", name).strip("_")
+        if re.search("[a-zA-Z0-9]", name):
+            return name
+    return method
+
+
+def _path_item(document: JsonObject, item: Any, path: str) -> _Named:
+    """Return a path with what is beside its reference, if it has one.
+
+    Raises:
+        RefusedError: The reference leads nowhere, or the path holds signs that no address has.
+    """
+    if any(ord(sign) < ord(" ") or ord(sign) == _DELETE for sign in path):
+        raise RefusedError("the path holds signs that cannot be sent")
+    found = _follow(document, item, _pointer("paths", path))
+    if found.node is item:
+        return found
+    beside = {key: value for key, value in item.items() if key in _METHODS}
+    for method in beside:
+        if method in found.node:
+            raise RefusedError(f"the path says twice what its {method.upper()} is")
+    return _Named(node={**found.node, **beside}, place=found.place)
+
+
+_DELETE = 0x7F
 
 
 def _free_name(name: str, taken: "Counter[str]") -> str:
@@ -165,21 +208,37 @@ def _free_name(name: str, taken: "Counter[str]") -> str:
 
 
 def _operation(
-    document: JsonObject, shared: _Named, method: str, path: str, name: str
+    document: JsonObject,
+    shared: _Named,
+    method: str,
+    path: str,
+    name: str,
+    filled: frozenset[tuple[str, str]],
 ) -> Operation:
     node = shared.node[method]
+    for holder in (node, shared.node):
+        if _addresses(holder) - _addresses(document):
+            raise RefusedError("it has servers of its own, and the app names one")
     found: dict[tuple[str, str], _Named] = {}
     for holder, place in ((shared.node, shared.place), (node, f"{shared.place}/{method}")):
         for index, given in enumerate(_list(holder.get("parameters"))):
             parameter = _follow(document, given, f"{place}/parameters/{index}")
-            key = (str(parameter.node.get("in")), str(parameter.node.get("name")))
-            found[key] = parameter  # the operation's own stands for that of its path
+            where, its_name = str(parameter.node.get("in")), str(parameter.node.get("name"))
+            if where in ("header", "cookie") and not _TOKEN.fullmatch(its_name):
+                raise RefusedError(f"{its_name!r} is no name of a {where}")
+            is_known = {
+                known
+                for known in found
+                if where == known[0] == "header" and known[1].lower() == its_name.lower()
+            }
+            for known in is_known:  # the names of headers have no case
+                del found[known]
+            found[where, its_name] = parameter  # the operation's own stands for that of its path
     in_path = re.findall(r"\{([^{}]+)\}", path)
-    credentials = _credentials(document)
     kept = {
         key: parameter
         for key, parameter in found.items()
-        if (key[0], key[1].lower()) not in credentials
+        if (key[0], key[1].lower()) not in filled
         and not (key[0] == "path" and key[1] not in in_path)
     }
     for variable in in_path:
@@ -205,6 +264,7 @@ def _operation(
         is_deprecated=is_deprecated,
         parameters=parameters,
         body=None if body is None else replace(body, argument=arguments["request", "body"]),
+        taken=frozenset(name for where, name in filled if where == "query"),
     )
 
 
@@ -215,12 +275,18 @@ def _credentials(document: JsonObject) -> frozenset[tuple[str, str]]:
     """
     components = document.get("components")
     schemes = components.get("securitySchemes") if isinstance(components, dict) else None
-    keys = [
-        (str(scheme.get("in")), str(scheme.get("name")).lower())
-        for scheme in (schemes.values() if isinstance(schemes, dict) else ())
-        if isinstance(scheme, dict) and scheme.get("type") == "apiKey"
-    ]
+    keys: list[tuple[str, str]] = []
+    for given in schemes.values() if isinstance(schemes, dict) else ():
+        with contextlib.suppress(RefusedError):  # a scheme that leads nowhere names no place
+            scheme = _follow(document, given, "").node
+            if scheme.get("type") == "apiKey":
+                keys.append((str(scheme.get("in")), str(scheme.get("name")).lower()))
     return frozenset((*(("header", name) for name in _NO_HEADERS), *keys))
+
+
+def _addresses(holder: JsonObject) -> set[str]:
+    servers = [each for each in _list(holder.get("servers")) if isinstance(each, dict)]
+    return {str(server.get("url")).rstrip("/") for server in servers}
 
 
 def _argument_names(keys: list[tuple[str, str]]) -> dict[tuple[str, str], str]:
@@ -288,10 +354,13 @@ def _body(document: JsonObject, node: JsonObject, place: str) -> Body | None:
     media = content[chosen] if isinstance(content[chosen], dict) else {}
     encodings = media.get("encoding")
     encoding = {
-        name: _encoding(each)
+        name: _encoding(name, each)
         for name, each in (encodings.items() if isinstance(encodings, dict) else ())
         if isinstance(each, dict)
     }
+    if kind == "multipart":
+        for name in _file_fields(document, media.get("schema")):
+            encoding[name] = replace(encoding.get(name, Encoding()), is_file=True)
     schema_place = f"{given.place}/content/{_token(chosen)}/schema" if "schema" in media else None
 
     return Body(
@@ -301,12 +370,34 @@ def _body(document: JsonObject, node: JsonObject, place: str) -> Body | None:
         is_required=given.node.get("required") is True,
         description=_text(given.node.get("description")),
         place=schema_place,
-        encoding=MappingProxyType(encoding),
+        encoding=encoding,
     )
 
 
-def _encoding(node: JsonObject) -> Encoding:
+def _file_fields(document: JsonObject, schema: Any) -> Iterator[str]:
+    """Yield the names of the fields that hold bytes: one file, or a list of files."""
+    properties = _schema_of(document, schema).get("properties")
+    for name, inner in properties.items() if isinstance(properties, dict) else ():
+        node = _schema_of(document, inner)
+        if node.get("type") == "array":
+            node = _schema_of(document, node.get("items"))
+        has_media_type = "contentMediaType" in node and "json" not in str(node["contentMediaType"])
+        if node.get("format") in ("binary", "byte") or "contentEncoding" in node or has_media_type:
+            yield name
+
+
+def _schema_of(document: JsonObject, schema: Any) -> JsonObject:
+    """Return a schema behind its references; an empty one where they lead nowhere."""
+    try:
+        return _follow(document, schema, "").node
+    except RefusedError:
+        return {}
+
+
+def _encoding(name: str, node: JsonObject) -> Encoding:
     style = node.get("style")
+    if isinstance(style, str) and style not in _STYLES["query"]:
+        raise RefusedError(f"the field {name!r} has the style {style!r}")
     content_type = node.get("contentType")
     is_styled = isinstance(style, str) or "explode" in node
     found = str(style or "form") if is_styled else None
@@ -330,7 +421,7 @@ def _kind_of(media_type: str) -> BodyKind | None:
         return "form"
     if plain == "multipart/form-data":
         return "multipart"
-    if plain in ("text/xml", "application/xml") or plain.endswith("+xml"):
+    if plain.endswith(("/xml", "+xml")) or plain.startswith("multipart/"):
         return None
     if plain.startswith("text/"):
         return "text"

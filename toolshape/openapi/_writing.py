@@ -34,11 +34,12 @@ class Written:
     """A request without its server: the path with the query, the headers, and the body.
 
     ``parts`` are the fields of a multipart body: names with a file's name, the content and its media
-    type.
+    type. ``cookies`` are those of the arguments; the client may have others.
     """
 
     target: str
     headers: Mapping[str, str]
+    cookies: str
     content: bytes | None
     parts: tuple[tuple[str, tuple[str | None, bytes, str | None]], ...] | None
 
@@ -64,24 +65,50 @@ def write_request(operation: Operation, arguments: JsonObject) -> Written:
         if parameter.where == "path":
             path = path.replace(f"{{{parameter.name}}}", _in_path(parameter, value))
         elif parameter.where == "query":
+            _refuse_taken(operation, parameter, value)
             query += _in_query(parameter, value)
         elif parameter.where == "header":
             headers[parameter.name] = _plain(parameter, value, _IN_HEADERS, "a header")
         else:
             written = _plain(parameter, value, _IN_COOKIES, "a cookie")
             cookies.append(f"{parameter.name}={written}")
-    if cookies:
-        headers["Cookie"] = "; ".join(cookies)
     target = ("&" if "?" in path else "?").join(filter(None, (path, "&".join(query))))
     body = operation.body
     given = None if body is None else arguments.get(body.argument)
+    content, parts = None, None
     if body is None or (given is None and body.argument not in arguments):
-        return Written(target=target, headers=headers, content=None, parts=None)
-    if body.kind == "multipart":
+        pass
+    elif body.kind == "multipart":
         parts = tuple(_parts(body, _as_object(body, given)))
-        return Written(target=target, headers=headers, content=None, parts=parts)
-    headers["Content-Type"] = body.media_type if body.media_type != "*/*" else "application/json"
-    return Written(target=target, headers=headers, content=_content(body, given), parts=None)
+        if not parts:
+            raise ToolError(f"{body.argument} is empty, which cannot be sent")
+    else:
+        headers["Content-Type"] = _WILD.get(body.media_type, body.media_type)
+        content = _content(body, given)
+    return Written(
+        target=target, headers=headers, cookies="; ".join(cookies), content=content, parts=parts
+    )
+
+
+_WILD: Mapping[str, str] = {"*/*": "application/json", "text/*": "text/plain"}
+
+
+def _refuse_taken(operation: Operation, parameter: Parameter, value: Any) -> None:
+    """Check that an object whose fields are names in the query takes no other argument's place.
+
+    Raises:
+        ToolError: It does, or it takes that of a credential.
+    """
+    if not isinstance(value, dict) or not parameter.explode or parameter.is_json:
+        return
+    others = {
+        other.name.lower()
+        for other in operation.parameters
+        if other.where == "query" and other is not parameter
+    }
+    for key in value if parameter.style == "form" else ():
+        if key.lower() in others | operation.taken:
+            raise ToolError(f"{parameter.argument} cannot have the field {key!r} here")
 
 
 def _quoted(text: str) -> str:
@@ -122,6 +149,8 @@ def _joined(parameter: Parameter, value: Any) -> list[str]:
         texts = [text for key, item in value.items() for text in (key, _scalar(name, item))]
     if any(sign in text for text in texts):
         raise ToolError(f"{name} holds {sign!r}, which stands between items there")
+    if texts == [""] or any(text != text.strip() for text in texts if parameter.where == "header"):
+        raise ToolError(f"{name} has an item that could not be read back")
     if not isinstance(value, dict) or not parameter.explode:
         return texts
     if any("=" in text for text in texts):
@@ -182,8 +211,8 @@ def _deep(name: str, value: Any) -> Iterator[tuple[str, str]]:
     if not value:
         raise ToolError(f"{name} is empty, which cannot be sent: leave it out")
     for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-        if isinstance(key, str) and ("[" in key or "]" in key):
-            raise ToolError(f"the name {key!r} holds a bracket, which cannot be sent")
+        if isinstance(key, str) and ("[" in key or "]" in key or not key or key.isdecimal()):
+            raise ToolError(f"{key!r} is no name of a field that can be sent there")
         yield from _deep(f"{name}[{key}]", item)
 
 
@@ -221,16 +250,34 @@ def _content(body: Body, value: Any) -> bytes:
         return _json(value).encode()
     if body.kind == "form":
         fields = _as_object(body, value)
-        pairs = [pair for name, item in fields.items() for pair in _field(body, name, item)]
+        pairs: list[tuple[str, str]] = []
+        for name, item in fields.items():
+            own = list(_field(body, name, item))
+            if {key for key, _ in own} & {key for key, _ in pairs}:
+                raise ToolError(f"{name} would be sent under the name of another field")
+            pairs += own
         return "&".join(f"{_quoted(name)}={_quoted(text)}" for name, text in pairs).encode()
     if not isinstance(value, str):
         raise ToolError(f"{body.argument} must be a text")
-    if body.kind == "text":
-        return value.encode()
+    if body.kind == "bytes":
+        return _bytes(body.argument, value)
+    charset = re.search(r"charset=\"?([\w.:-]+)", body.media_type, re.IGNORECASE)
     try:
-        return base64.b64decode(value, validate=True)
+        return value.encode(charset[1] if charset else "utf-8")
+    except (LookupError, ValueError) as error:
+        raise ToolError(f"{body.argument} cannot be written as {body.media_type}") from error
+
+
+def _bytes(name: str, value: Any) -> bytes:
+    """Return the bytes that a model wrote in base64.
+
+    Raises:
+        ToolError: They are not in base64.
+    """
+    try:
+        return base64.b64decode(_scalar(name, value), validate=True)
     except (binascii.Error, ValueError) as error:
-        raise ToolError(f"{body.argument} must be bytes in base64") from error
+        raise ToolError(f"{name} must be bytes in base64") from error
 
 
 def _as_object(body: Body, value: Any) -> JsonObject:
@@ -239,7 +286,7 @@ def _as_object(body: Body, value: Any) -> JsonObject:
     return value
 
 
-_USUAL_ENCODING = Encoding(style=None, explode=True, content_type=None)
+_USUAL_ENCODING = Encoding()
 
 
 def _field(body: Body, name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -287,13 +334,14 @@ def _parts(
 ) -> Iterator[tuple[str, tuple[str | None, bytes, str | None]]]:
     """Yield the parts of a multipart body: a list is its items, an object is JSON text."""
     for name, value in fields.items():
-        media_type = body.encoding.get(name, _USUAL_ENCODING).content_type
+        encoding = body.encoding.get(name, _USUAL_ENCODING)
+        media_type = encoding.content_type
         if media_type is not None and "," in media_type:
             media_type = None  # a choice of several: the server is told none
         for item in value if isinstance(value, list) else [value]:
-            if isinstance(item, (dict, list)):
+            if encoding.is_file:
+                yield name, (name, _bytes(name, item), media_type or "application/octet-stream")
+            elif isinstance(item, (dict, list)) or (media_type and "json" in media_type):
                 yield name, (None, _json(item).encode(), media_type or "application/json")
             else:
-                is_file = media_type is not None and "json" not in media_type
-                content = _scalar(name, item).encode()
-                yield name, (name if is_file else None, content, media_type)
+                yield name, (None, _scalar(name, item).encode(), media_type)

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import gzip
 import json
 from urllib.parse import parse_qsl
 
@@ -109,7 +110,7 @@ REFUSED = [
     (parameter("p", "query", {"type": "array"}), [["a"]], "a list or an object"),
     (parameter("p", "query", {"type": "array"}), [None], "null"),
     (parameter("p", "query", OBJECT, style="deepObject"), {"a": {}}, "is empty"),
-    (parameter("p", "query", OBJECT, style="deepObject"), {"a[b": 1}, "bracket"),
+    (parameter("p", "query", OBJECT, style="deepObject"), {"a[b": 1}, "no name of a field"),
     (parameter("p", "query", {}, style="deepObject"), "a", "must be an object"),
     (parameter("p", "header"), "a\r\nX-B: c", "cannot stand in a header"),
     (parameter("p", "header"), "é", "cannot stand in a header"),
@@ -168,17 +169,38 @@ def test_bodies():
     assert sent(octets, {"body": base64.b64encode(b"\x00\xff").decode()}).content == b"\x00\xff"
     with pytest.raises(Exception, match="bytes in base64"):
         sent(octets, {"body": "é"})
-    parts = body_of("multipart/form-data", encoding={"file": {"contentType": "image/png"}})
-    request = sent(
-        document_of(method="post", body=parts),
-        {"body": {"file": "x", "n": 1, "o": {"k": 1}, "l": ["a", "b"]}},
+    fields = {
+        "file": {"type": "string", "format": "binary"},
+        "files": {"type": "array", "items": {"type": "string", "contentEncoding": "base64"}},
+    }
+    parts = body_of(
+        "multipart/form-data",
+        {"type": "object", "properties": fields},
+        encoding={
+            "file": {"contentType": "image/png"},
+            "text": {"contentType": "application/json"},
+        },
     )
-    content = request.content.decode()
+    data = base64.b64encode(b"\x89PNG").decode()
+    value = {"file": data, "files": [data, ""], "n": 1, "o": {"k": 1}, "l": ["a", "b"], "text": "x"}
+    request = sent(document_of(method="post", body=parts), {"body": value})
+    content = request.content.decode("latin-1")
     assert request.headers["Content-Type"].startswith("multipart/form-data; boundary=")
-    assert 'name="file"; filename="file"\r\nContent-Type: image/png\r\n\r\nx' in content
+    assert 'name="file"; filename="file"\r\nContent-Type: image/png\r\n\r\n\x89PNG' in content
+    assert (
+        content.count('name="files"; filename="files"\r\nContent-Type: application/octet-stream')
+        == 2
+    )
     assert 'name="n"\r\n\r\n1' in content
     assert 'name="o"\r\nContent-Type: application/json\r\n\r\n{"k":1}' in content
+    assert 'name="text"\r\nContent-Type: application/json\r\n\r\n"x"' in content
     assert content.count('name="l"') == 2
+    tool = openapi.load(document_of(method="post", body=parts), Server().client()).tools()["op"]
+    assert "bytes, in base64: file, files" in tool.input_schema["properties"]["body"]["description"]
+    latin = document_of(method="post", body=body_of("text/plain; charset=iso-8859-1", TEXT))
+    assert sent(latin, {"body": "é"}).content == b"\xe9"
+    wild = document_of(method="post", body=body_of("text/*", TEXT))
+    assert sent(wild, {"body": "x"}).headers["Content-Type"] == "text/plain"
     assert (
         sent(
             document_of(method="post", body=body_of("application/json", required=False)), {}
@@ -224,6 +246,78 @@ def test_no_header_of_the_connection_is_an_argument():
     document = document_of(*(parameter(name, "header") for name in names))
     tool = openapi.load(document, Server().client()).tools()["op"]
     assert list(tool.input_schema["properties"]) == ["X-Mine"]
+
+
+def test_what_the_client_has_stays():
+    """Its parameters, cookies and headers; no argument takes their place."""
+    document = document_of(
+        parameter("q", "query"), parameter("tenant", "query"), parameter("c", "cookie"), parameter("session", "cookie"),
+        parameter("X-Tenant", "header"), parameter("o", "query", OBJECT),
+    )  # fmt: skip
+    server = Server(httpx.Response(302, headers={"Location": "/v1/z?page=2"}))
+    client = server.client(
+        params={"tenant": "mine"}, cookies={"session": "s"}, headers={"X-Tenant": "t"}
+    )
+    tools = openapi.load(document, client).tools()
+    assert list(tools["op"].input_schema["properties"]) == ["q", "c", "o"]
+    tools["op"].call({"q": "1", "c": "2", "o": {"k": 3}})
+    first, second = server.requests
+    assert first.url.raw_path == b"/v1/x?q=1&k=3&tenant=mine"
+    assert second.url.raw_path == b"/v1/z?page=2"
+    for request in (first, second):
+        assert (request.headers["Cookie"], request.headers["X-Tenant"]) == ("session=s; c=2", "t")
+    for key in ("q", "TENANT"):
+        [result] = tools.dispatch({"name": "op", "arguments": {"o": {key: "evil"}}})
+        assert "cannot have the field" in str(result.error)
+    assert len(server.requests) == 2
+
+
+def test_a_packed_answer_is_unpacked_as_far_as_it_is_read():
+    packed = gzip.compress(b"x" * 1_000)
+
+    class Stream(httpx.SyncByteStream):
+        def __iter__(self):
+            yield packed
+
+    answers = [
+        httpx.Response(
+            200,
+            headers={"Content-Encoding": packing, "Content-Type": "text/plain"},
+            stream=Stream(),
+        )
+        for packing in ("gzip", "br", "deflate, gzip")
+    ]
+    value, server = call(document_of(), {}, answers[0], most_bytes=10)
+    assert value.startswith("xxxxxxxxxx\n[cut")
+    assert server.requests[0].headers["Accept-Encoding"] == "identity"
+    for answer in answers[1:]:
+        with pytest.raises(Exception, match="packed in a way"):
+            call(document_of(), {}, answer)
+
+
+def test_an_operation_with_servers_of_its_own_is_left_out():
+    document = document_of(servers=[{"url": "https://uploads.example"}])
+    assert "servers of its own" in openapi.load(document, Server().client()).left_out[0].reason
+    document["servers"] = [{"url": "https://uploads.example/"}]
+    assert not openapi.load(document, Server().client()).left_out
+
+
+def test_what_cannot_be_sent_is_told_to_the_model():
+    def told(document, arguments):
+        tools = openapi.load(document, Server().client()).tools()
+        [result] = tools.dispatch({"name": "op", "arguments": arguments})
+        return (result.error.code, str(result.error))
+
+    assert told(document_of(parameter("q", "query")), {"q": "x" * 70_000})[0] == "tool_error"
+    encoding = {"a": {"style": "form"}, "d": {"style": "deepObject"}}
+    form = body_of("application/x-www-form-urlencoded", encoding=encoding)
+    for value in ({"b": 2, "a": {"b": 1}}, {"d[x]": 1, "d": {"x": 2}}):
+        assert (
+            "name of another field"
+            in told(document_of(method="post", body=form), {"body": value})[1]
+        )
+    empty = document_of(method="post", body=body_of("multipart/form-data"))
+    assert "is empty" in told(empty, {"body": {}})[1]
 
 
 def test_no_credential_is_an_argument():
@@ -328,6 +422,47 @@ def test_read_only_fields_stay_out_of_requests():
     assert result.ok, result.error
     assert '"id"' not in json.dumps(tools["op"].input_schema)
     assert json.dumps(document) == before
+
+
+READ_ONLY = {"type": "integer", "readOnly": True}
+REQUIRED_ELSEWHERE = [
+    {"properties": {"id": READ_ONLY, "n": TEXT}, "anyOf": [{"required": ["id"]}, {"required": ["n", "id"]}], "additionalProperties": False},
+    {"allOf": [{"$ref": "#/components/schemas/Q"}, {"properties": {"id": READ_ONLY}}]},
+    {"properties": {"id": {"$ref": "#/components/schemas/A"}}, "required": ["id"]},
+    {"properties": {"id": {"allOf": [{"$ref": "#/components/schemas/B"}]}}, "required": ["id"]},
+    {"properties": {"id": READ_ONLY}, "dependentRequired": {"n": ["id"]}},
+    {"allOf": [{"allOf": [{"allOf": [{"allOf": [{"properties": {"id": READ_ONLY}}]}]}]}], "required": ["id"]},
+    {"properties": {"x": {"properties": {"id": READ_ONLY}, "required": ["id"]}, "n": TEXT}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("schema", REQUIRED_ELSEWHERE)
+def test_what_is_read_only_is_required_nowhere(schema):
+    document = document_of(method="post", body={"$ref": "#/components/requestBodies/default"})
+    document["components"] = {
+        "requestBodies": {"default": body_of("application/json", {"type": "object", **schema})},
+        "schemas": {
+            "Q": {"required": ["id"]},
+            "A": {"$ref": "#/components/schemas/B"},
+            "B": READ_ONLY,
+        },
+    }
+    api = openapi.load(document, Server().client())
+    value = {"n": "1"} if schema.get("additionalProperties") is False else {"n": "1", "x": {}}
+    [result] = api.tools().dispatch({"name": "op", "arguments": {"body": value}})
+    assert result.ok, (result.error, api.left_out)
+
+
+def test_a_field_that_something_else_refers_to_is_still_there():
+    document = document_of(
+        parameter("p", "query", {"$ref": "#/components/schemas/Pet/properties/id"})
+    )
+    document["components"] = {
+        "schemas": {"Pet": {"properties": {"id": READ_ONLY}, "allOf": 7, "required": [{}]}}
+    }
+    api = openapi.load(document, Server().client())
+    [tool] = api.tools()
+    assert list(tool.input_schema["properties"]) == ["p"]
 
 
 def test_data_and_fields_that_are_called_like_keywords_are_kept():
@@ -478,6 +613,8 @@ def test_what_cannot_be_loaded():
         ("{", {}, "not JSON"),
         ([], {}, "OpenAPI 3.0 or 3.1"),
         (document_of(), {"most_bytes": 0}, "most_bytes"),
+        (document_of(), {"most_bytes": "1"}, "most_bytes"),
+        (document_of(), {"approve": "yes"}, "approve="),
         (document_of(), {"name": "x"}, "same name"),
     ):
         with pytest.raises(UsageError, match=words):
