@@ -247,7 +247,7 @@ def test_an_evaluation_of_two_models(serve, tmp_path):
         verdicts += run.verdicts
     both = Run(verdicts=tuple(verdicts))
     print(both)
-    assert len(verdicts) == 8
+    assert len(verdicts) == 4
     assert {verdict.label for verdict in verdicts if verdict.error} <= {"failed"}
     assert not any("toolshape" in str(verdict.error) for verdict in verdicts)
     assert Run.from_json_lines(both.to_json_lines()) == both
