@@ -1,4 +1,4 @@
-"""Writes the requests for an answer in a type at one provider, and reads its responses and streams."""
+"""Writes requests for an answer in a type at one provider, reads its responses and streams."""
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any, Generic, TypeVar

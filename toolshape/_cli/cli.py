@@ -202,6 +202,8 @@ def check(target: str, to: tuple[str, ...], strict: str | None, as_json: bool) -
     target_objects, strictness = load_named(target), _STRICTNESS[strict]
     registry = target_objects.tools
     names = [_resolve_provider(name).name for name in to]
+    # A refusal is of one provider and makes the exit code 1; a finding is of the tool, whoever it
+    # is sent to, and does not. Both are printed as lines or as JSON, and the last line counts them.
     refused = [
         refusal for name in names for refusal in compatibility.check(registry, name, strictness)
     ]

@@ -331,6 +331,8 @@ def is_same_value(one: Any, other: Any) -> bool:
     side has such a value, the other side's plain JSON is read as the same type. JSON's types are
     distinct: ``1`` equals ``1.0``, but neither ``True`` nor ``"1"``. ``NaN`` equals itself.
     """
+    # Numbers come first, because 1 and 1.0 are of two types and one value. The types at the end
+    # tell True from 1 and a text from a number, which Python or a reader might take for the same.
     if _is_number(one) and _is_number(other):
         return bool(one == other) or (one != one and other != other)  # noqa: PLR0124 - only NaN is not itself
     if isinstance(one, str) and isinstance(other, str):

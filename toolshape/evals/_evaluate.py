@@ -141,6 +141,8 @@ def _check(tracks: Mapping[str, Registry], asked: list[Case], trials: int, limit
     Raises:
         UsageError: An argument is invalid.
     """
+    # Everything is checked before the first request: an evaluation costs money, and a name that is
+    # there twice would be found when its lines are compared.
     value: Any = tracks
     if not value or not all(
         isinstance(track, str) and isinstance(tools, Registry) for track, tools in value.items()

@@ -7,7 +7,7 @@ the client are for that server, and what writes is not sent twice.
 import contextlib
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,27 +37,19 @@ class Sender:
 
     def __call__(self, name: str, arguments: JsonObject, context: CallContext) -> Any:
         del context
-        operation = self.operations[name]
-        written = write_request(operation, arguments)
-        request = _request(self.client, written, operation.method, _address(self.base_url, written))
-        try:
-            for _ in range(_MOST_REDIRECTS):
-                response = self.client.send(request, stream=True, follow_redirects=False)
+        exchange = _Exchange(self, self.operations[name], arguments)
+        with _told_to_the_model():
+            while True:
+                response = self.client.send(exchange.request, stream=True, follow_redirects=False)
                 try:
-                    again = _redirected(self.client, operation, written, request, response)
-                    if again is None:
-                        reading = _Reading(response, self.most_bytes)
+                    if exchange.is_over(response):
                         is_here = response.is_stream_consumed  # a cache may have read it already
                         for chunk in response.iter_bytes() if is_here else response.iter_raw():
-                            if reading.is_full(chunk):
+                            if exchange.is_full(chunk):
                                 break
-                        return reading.value(response)
+                        return exchange.value(response)
                 finally:
                     response.close()
-                request = again
-        except httpx.HTTPError as error:
-            raise _unreached(error) from error
-        raise ToolError("the server redirects again and again")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -71,29 +63,92 @@ class AsyncSender:
 
     async def __call__(self, name: str, arguments: JsonObject, context: CallContext) -> Any:
         del context
-        operation = self.operations[name]
-        written = write_request(operation, arguments)
-        request = _request(self.client, written, operation.method, _address(self.base_url, written))
-        try:
-            for _ in range(_MOST_REDIRECTS):
-                response = await self.client.send(request, stream=True, follow_redirects=False)
+        exchange = _Exchange(self, self.operations[name], arguments)
+        with _told_to_the_model():
+            while True:
+                response = await self.client.send(
+                    exchange.request, stream=True, follow_redirects=False
+                )
                 try:
-                    again = _redirected(self.client, operation, written, request, response)
-                    if again is None:
-                        reading = _Reading(response, self.most_bytes)
+                    if exchange.is_over(response):
                         is_here = response.is_stream_consumed
-                        async for chunk in (
-                            response.aiter_bytes() if is_here else response.aiter_raw()
-                        ):
-                            if reading.is_full(chunk):
+                        chunks = response.aiter_bytes() if is_here else response.aiter_raw()
+                        async for chunk in chunks:
+                            if exchange.is_full(chunk):
                                 break
-                        return reading.value(response)
+                        return exchange.value(response)
                 finally:
                     await response.aclose()
-                request = again
-        except httpx.HTTPError as error:
-            raise _unreached(error) from error
-        raise ToolError("the server redirects again and again")
+
+
+class _Exchange:
+    """What both senders do of one call: the requests to make, and what is kept of the answer."""
+
+    def __init__(
+        self, sender: Sender | AsyncSender, operation: Operation, arguments: JsonObject
+    ) -> None:
+        self._sender = sender
+        self._operation = operation
+        self._written = write_request(operation, arguments)
+        self._redirects = 0
+        self._unpack: Any = None
+        self._content = b""
+        address = f"{sender.base_url.rstrip('/')}/{self._written.target.lstrip('/')}"
+        self.request = _request(sender.client, self._written, operation.method, address)
+
+    def is_over(self, response: httpx.Response) -> bool:
+        """Return whether this is the answer; else ``request`` is what a redirect asks for.
+
+        Raises:
+            ToolError: The redirect is not followed, or the answer is packed in a way that is not
+                read.
+        """
+        target = _redirection(self._operation, self.request, response)
+        if target is None:
+            self._unpack = _unpacker(response)
+            return True
+        self._redirects += 1
+        if self._redirects == _MOST_REDIRECTS:
+            raise ToolError("the server redirects again and again")
+        method = self._operation.method
+        self.request = _request(self._sender.client, self._written, method, str(target))
+        self.request.url = target  # it has what the server wants of the client's parameters
+        return False
+
+    def is_full(self, chunk: bytes) -> bool:
+        """Add the next bytes from the server; return whether there are more than wanted.
+
+        Raises:
+            ToolError: They cannot be unpacked.
+        """
+        most = self._sender.most_bytes
+        if self._unpack is not None:  # no further than it is read
+            try:
+                chunk = self._unpack.decompress(chunk, most + 1 - len(self._content))
+            except zlib.error as error:
+                raise ToolError("the answer cannot be unpacked") from error
+        self._content += chunk
+        return len(self._content) > most
+
+    def value(self, response: httpx.Response) -> Any:
+        """Return what the server answered; see ``_value``."""
+        most = self._sender.most_bytes
+        return _value(response, self._content[:most], is_cut=len(self._content) > most)
+
+
+@contextlib.contextmanager
+def _told_to_the_model() -> Generator[None]:
+    """Say of which kind an error of the connection is, without the address or its secrets.
+
+    Raises:
+        ToolError: There was one.
+    """
+    try:
+        yield
+    except httpx.TimeoutException as error:
+        raise ToolError("the server did not answer in time") from error
+    except httpx.HTTPError as error:
+        raise ToolError(f"the server could not be reached ({type(error).__name__})") from error
 
 
 def _request(
@@ -126,18 +181,10 @@ def _request(
     return request
 
 
-def _address(base_url: str, written: Written) -> str:
-    return f"{base_url.rstrip('/')}/{written.target.lstrip('/')}"
-
-
-def _redirected(
-    client: httpx.Client | httpx.AsyncClient,
-    operation: Operation,
-    written: Written,
-    request: httpx.Request,
-    response: httpx.Response,
-) -> httpx.Request | None:
-    """Return the request that a redirect asks for; ``None`` if the response is none.
+def _redirection(
+    operation: Operation, request: httpx.Request, response: httpx.Response
+) -> httpx.URL | None:
+    """Return where a redirect leads; ``None`` if the response is none.
 
     Raises:
         ToolError: It leads to another server, or the call does not only read.
@@ -153,41 +200,21 @@ def _redirected(
         raise ToolError(f"the server redirects to {target.host}, which is not followed")
     if operation.method not in _READS:
         raise ToolError("the server redirects a call that writes, which is not followed")
-    again = _request(client, written, operation.method, str(target))
-    again.url = target  # it has what the server wants of the client's parameters
-    return again
+    return target
 
 
-class _Reading:
-    """The first bytes of an answer; one that is packed is unpacked no further than they go."""
+def _unpacker(response: httpx.Response) -> Any:
+    """Return what unpacks the bytes of an answer; ``None`` if they are not packed, or no longer.
 
-    def __init__(self, response: httpx.Response, most: int) -> None:
-        packed = response.headers.get("Content-Encoding", "").strip().lower()
-        if response.is_stream_consumed:
-            packed = ""
-        if packed not in ("identity", "gzip", "deflate", ""):
-            raise ToolError(f"the answer is packed in a way that is not read: {packed}")
-        self._unpack = zlib.decompressobj(_ANY_HEADER) if packed in ("gzip", "deflate") else None
-        self._most = most
-        self.content = b""
-
-    def is_full(self, chunk: bytes) -> bool:
-        """Add the next bytes from the server; return whether there are more than wanted.
-
-        Raises:
-            ToolError: They cannot be unpacked.
-        """
-        if self._unpack is not None:
-            try:
-                chunk = self._unpack.decompress(chunk, self._most + 1 - len(self.content))
-            except zlib.error as error:
-                raise ToolError("the answer cannot be unpacked") from error
-        self.content += chunk
-        return len(self.content) > self._most
-
-    def value(self, response: httpx.Response) -> Any:
-        is_cut = len(self.content) > self._most
-        return _value(response, self.content[: self._most], is_cut=is_cut)
+    Raises:
+        ToolError: They are packed in a way that is not read.
+    """
+    packed = response.headers.get("Content-Encoding", "").strip().lower()
+    if response.is_stream_consumed or packed in ("", "identity"):
+        return None
+    if packed not in ("gzip", "deflate"):
+        raise ToolError(f"the answer is packed in a way that is not read: {packed}")
+    return zlib.decompressobj(_ANY_HEADER)
 
 
 _ANY_HEADER = 47  # zlib tells gzip and deflate apart
@@ -234,10 +261,3 @@ def _text(response: httpx.Response, content: bytes) -> str:
         return content.decode(response.charset_encoding or "utf-8", "replace")
     except (LookupError, ValueError):
         return content.decode("utf-8", "replace")
-
-
-def _unreached(error: httpx.HTTPError) -> ToolError:
-    """Return the error for the model: of which kind, without the address or its secrets."""
-    if isinstance(error, httpx.TimeoutException):
-        return ToolError("the server did not answer in time")
-    return ToolError(f"the server could not be reached ({type(error).__name__})")

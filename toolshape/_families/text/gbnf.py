@@ -179,6 +179,8 @@ class _JsonRules:
         what stands beside a reference, a constant or a union is left to the validation after the
         call.
         """
+        # What no keyword decides is any JSON value: a grammar may admit too much, and the
+        # validation refuses it, but a model cannot write what a grammar leaves out.
         if not isinstance(node, dict):
             return "json-value"
         if "$ref" in node:
