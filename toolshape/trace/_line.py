@@ -296,24 +296,20 @@ def _outcome(
         hidden_places = None
     else:
         hidden_places = hidden.get(call.name)
-    arguments = result.arguments
+    arguments: Any = result.arguments
+    places = [coercion.path for coercion in result.coercions]
+    if hidden_places is not None:
+        places = [known_path(path, hidden_places) for path in places]
+        if arguments is not None:
+            arguments = mask_arguments(arguments, hidden_places)
+    rules = [coercion.rule for coercion in result.coercions]
     outcome: JsonObject = {
         "id": call.id,
         "tool": call.name,
         "wire_name": "" if hidden_places is None and some_are_hidden else call.wire_name,
         "ok": result.ok,
-        "arguments": arguments
-        if hidden_places is None or arguments is None
-        else mask_arguments(arguments, hidden_places),
-        "coercions": [
-            [
-                coercion.path
-                if hidden_places is None
-                else known_path(coercion.path, hidden_places),
-                coercion.rule,
-            ]
-            for coercion in result.coercions
-        ],
+        "arguments": arguments,
+        "coercions": [list(pair) for pair in zip(places, rules, strict=True)],
         "elapsed": round(result.elapsed, 6),
     }
     if is_answer:  # ``replay`` does not compare answers

@@ -106,6 +106,9 @@ def parse_line(line: bytes, number: int) -> RecordedResponse:
             raise UsageError(
                 f"line {number} has version {version!r}, but this toolshape reads version {VERSION}"
             )
+        stream: Literal["ended", "open"] | None = None
+        if "stream" in members:
+            stream = "ended" if members["stream_ended"] else "open"
         return RecordedResponse(
             number=number,
             provider=members["provider"],
@@ -117,11 +120,7 @@ def parse_line(line: bytes, number: int) -> RecordedResponse:
             calls=tuple(members.get("calls", ())),
             outcome=tuple(members["outcome"]),
             error=members.get("error", ""),
-            stream=None
-            if "stream" not in members
-            else "ended"
-            if members["stream_ended"]
-            else "open",
+            stream=stream,
             redact=tuple(members.get("redact", ())),
             notes=members.get("notes", {}),
             continues=members.get("continues", False),

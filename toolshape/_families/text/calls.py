@@ -334,6 +334,8 @@ def _read_literal(node: ast.expr) -> Any:
     Raises:
         ValueError: The expression is not a literal that JSON can hold.
     """
+    # Only literals are taken, so that nothing a model writes is run: no name but JSON's three, no
+    # operator but a sign, no call. ``ast.literal_eval`` would take bytes and complex numbers, too.
     if isinstance(node, ast.Constant):
         if node.value is None or isinstance(node.value, (str, bool, int, float)):
             return node.value

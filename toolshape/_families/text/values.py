@@ -202,12 +202,14 @@ def _admitted_kinds(
     node: Any, resolve: Resolve, depth: int
 ) -> tuple[frozenset[str], frozenset[Any]]:
     """Return the JSON types that a schema admits, and the strings in its ``enum`` or ``const``."""
+    # The first keyword that tells decides, the strongest first. Too many types only mean that a text
+    # is left for the validation to judge, so ``allOf`` is asked for its first part alone.
     if isinstance(node, dict) and "$ref" in node:
         node = resolve(node)
     if not isinstance(node, dict) or depth > _MOST_NESTED:
         return _KINDS, frozenset()
     if isinstance(node.get("enum"), list):
-        values = node.get("enum")
+        values = node["enum"]
     else:
         values = [node["const"]] if "const" in node else None
     if values is not None:

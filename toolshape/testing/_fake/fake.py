@@ -66,6 +66,8 @@ def parse_request(provider: Provider, method: str, target: str, raw: bytes) -> R
         target: The path and the query.
         raw: The body as received, in bytes.
     """
+    # Providers say in different places which model is meant and whether the answer is streamed: in
+    # the path, in the query or in the body. A wrong address is refused before the body is read.
     endpoint, histories = server_of(provider).endpoint, provider.histories
     parts = urlsplit(target)
     match = re.fullmatch(endpoint.path, parts.path)
@@ -95,12 +97,9 @@ def parse_request(provider: Provider, method: str, target: str, raw: bytes) -> R
     if endpoint.sse_query and endpoint.sse_query not in query_pairs:
         framing = "json-array"
     model = body.get(key)
-    return ReceivedRequest(
-        parts.path,
-        body,
-        model if isinstance(model, str) else None,
-        framing if is_streamed else None,
-    )
+    if not isinstance(model, str):
+        model = None
+    return ReceivedRequest(parts.path, body, model, framing if is_streamed else None)
 
 
 def _is_address(provider: Provider, path: str) -> bool:
