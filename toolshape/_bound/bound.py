@@ -20,7 +20,7 @@ from toolshape._plan.plan import Plan, plan_of
 from toolshape._plan.planning import plan_calls
 from toolshape._plan.results import Results, assistant_of
 from toolshape._plan.run_options import WITHOUT_LEDGER, RunOptions, refuse_unknown
-from toolshape._plan.running import arun_unshared, run_unshared
+from toolshape._plan.running import USUAL_RUN, Run, arun_unshared, run_unshared
 from toolshape._records.calls import (
     Call,
     ChoiceMode,
@@ -525,10 +525,7 @@ class Bound:
                 bound_tools.handlers,
                 response,
             )
-            if not options:
-                return run_unshared(results, NOTHING_INJECTED, None, None)
-            inject = options.get("inject", NOTHING_INJECTED)
-            return run_unshared(results, inject, options.get("limit"), options.get("on_progress"))
+            return run_unshared(results, _make_run(options) if options else USUAL_RUN)
         refuse_unknown(options)
         return self.plan(response, context=context).run(**options)
 
@@ -545,10 +542,7 @@ class Bound:
                 bound_tools.handlers,
                 response,
             )
-            inject = options.get("inject", NOTHING_INJECTED)
-            return await arun_unshared(
-                results, inject, options.get("limit"), options.get("on_progress")
-            )
+            return await arun_unshared(results, _make_run(options) if options else USUAL_RUN)
         refuse_unknown(options)
         return await self.plan(response, context=context).arun(**options)
 
@@ -704,6 +698,11 @@ class Bound:
         from toolshape._history import messages as stored  # noqa: PLC0415 - the same
 
         return stored.repair_messages(self.provider, messages, model, repairs)
+
+
+def _make_run(options: RunOptions) -> Run:
+    inject = options.get("inject", NOTHING_INJECTED)
+    return Run(inject, options.get("limit"), options.get("on_progress"))
 
 
 def _merge_keywords(request: JsonObject, asked: JsonObject) -> JsonObject:

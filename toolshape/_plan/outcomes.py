@@ -55,6 +55,18 @@ def successful_result(
     """Return the result of a call whose tool returned a value; if the value cannot
     be sent, the result is an error.
     """
+    if (  # most tools return a short text that is sent as it is
+        type(value) is str and handler.says_text and value.isascii() and len(value) < LARGE_RESULT
+    ):
+        return new_record(
+            Result, (call, value, None, coercions, elapsed, value, False, (), True, None)
+        )
+    return _written_result(call, handler, coercions, value, elapsed)
+
+
+def _written_result(
+    call: Call, handler: Handler, coercions: tuple[Coercion, ...], value: Any, elapsed: float
+) -> Result:
     parts: tuple[Part, ...] = ()
     is_text: bool | None = None
     try:

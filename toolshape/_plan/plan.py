@@ -9,7 +9,7 @@ from toolshape._plan.claims import claim_calls, wanted_positions
 from toolshape._plan.ledger_store import LedgerStore, check_scope
 from toolshape._plan.results import Results
 from toolshape._plan.run_options import OnProgress
-from toolshape._plan.running import arun_calls, loop_check, run_calls
+from toolshape._plan.running import Run, arun_calls, loop_check, run_calls
 from toolshape._records.calls import Call
 from toolshape._records.errors import UsageError
 from toolshape._records.result import PendingCall
@@ -218,7 +218,7 @@ class Plan:
                 guarded = ready
             else:
                 guarded = guard.around(ready)
-            run_calls(results, results._controls, guarded, inject, limit, on_progress)
+            run_calls(results, Run(inject, limit, on_progress), guarded)
         if guard is not None:
             guard.raise_stop()
         return results
@@ -270,7 +270,7 @@ class Plan:
                 guarded = ready
             else:
                 guarded = guard.around(ready)
-            await arun_calls(results, results._controls, guarded, inject, limit, on_progress)
+            await arun_calls(results, Run(inject, limit, on_progress), guarded)
         if guard is not None:
             guard.raise_stop()
         return results

@@ -44,7 +44,7 @@ from toolshape._plan import state
 from toolshape._plan.ledger_store import LedgerStore, check_ledger
 from toolshape._plan.plan import Plan
 from toolshape._plan.results import Results, controls_of
-from toolshape._plan.running import run_in_this_task
+from toolshape._plan.running import Run, run_in_this_task
 from toolshape._records.calls import JsonObject, WireCall
 from toolshape._records.context import Progress
 from toolshape._records.errors import TokenError, UsageError
@@ -478,7 +478,7 @@ class _Serving:
             results = await asyncio.to_thread(plan.run, inject=inject, on_progress=progress)
         else:
             try:
-                results = await run_in_this_task(plan.results, inject, progress)
+                results = await run_in_this_task(plan.results, Run(inject, None, progress))
             except asyncio.CancelledError:
                 if (
                     anyio.current_effective_deadline() == -math.inf
