@@ -11,14 +11,14 @@ from toolshape._plan import state
 from toolshape._plan.ledger_store import LedgerStore, check_ledger
 from toolshape._plan.plan_state import PlanState, StoredCallState, from_json, to_json
 from toolshape._plan.results import Results
+from toolshape._plan.signing import check_key, digest, sign
 from toolshape._plan.snapshot import snapshot
 from toolshape._plan.state import State
 from toolshape._plan.steps import Steps
-from toolshape._plan.token import check_key, digest, sign
 from toolshape._records.calls import JsonObject
 from toolshape._records.errors import UsageError
 
-VERSION = 3  # version 1 encoded bytes differently; version 2 knew no answers
+TOKEN_VERSION = 3  # version 1 encoded bytes differently; version 2 knew no answers
 _NEEDS_LEDGER = (
     "a tool takes secrets, which a token never contains: pass ledger=, which stores the model's "
     "messages"
@@ -70,7 +70,7 @@ async def pause(results: Results, given: Pause, steps: Steps) -> str:
 def _token_fields(given: Pause, token_id: str, unnamed: str | None) -> JsonObject:
     now = int(time.time())
     return {
-        "version": VERSION,
+        "version": TOKEN_VERSION,
         "id": token_id,
         "audience": given.audience,
         "issued": now,

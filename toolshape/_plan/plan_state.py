@@ -16,7 +16,7 @@ from toolshape._schema.bytes_json import from_json_value, to_json_value
 if TYPE_CHECKING:
     from toolshape._tools.handler import Handler
 
-VERSION = 3
+TURN_VERSION = 3
 """The version of the record. Version 1 encoded bytes differently; version 2 knew no answers."""
 StoredState: TypeAlias = Literal[
     "answered", "ready", "pending", "approved", "elsewhere", "cancelled"
@@ -187,7 +187,7 @@ def _without_secrets(call: StoredCallState) -> StoredCallState:
 
 def to_json(state: PlanState) -> JsonObject:
     """Return the record as JSON; bytes are encoded."""
-    encoded: JsonObject = to_json_value({"version": VERSION, **asdict(state)})
+    encoded: JsonObject = to_json_value({"version": TURN_VERSION, **asdict(state)})
     return encoded
 
 
@@ -200,8 +200,8 @@ def from_json(given: Any) -> PlanState:
     try:
         body = from_json_value(given)
         version = body.pop("version")
-        if version != VERSION:
-            raise ValueError(f"the turn has version {version}, not version {VERSION}")
+        if version != TURN_VERSION:
+            raise ValueError(f"the turn has version {version}, not version {TURN_VERSION}")
         calls = tuple(StoredCallState(**call) for call in body.pop("calls"))
         answer = body.pop("answer")
         if answer is not None:

@@ -10,13 +10,13 @@ from toolshape._plan.approval import Decision, Deny
 from toolshape._plan.claims import Ready, check_runnable
 from toolshape._plan.ledger_store import Claim, LedgerStore, check_ledger
 from toolshape._plan.once import LedgerRun, ledger_run, look_up, record_answer, try_write
-from toolshape._plan.pausing import VERSION, parse_record
+from toolshape._plan.pausing import TOKEN_VERSION, parse_record
 from toolshape._plan.plan import Plan
 from toolshape._plan.plan_state import PlanState, StoredTarget
 from toolshape._plan.results import Results
 from toolshape._plan.run_options import OnProgress
+from toolshape._plan.signing import check_key, digest, open_token
 from toolshape._plan.steps import Steps
-from toolshape._plan.token import check_key, digest, open_token
 from toolshape._records.calls import JsonObject
 from toolshape._records.errors import TokenError, UsageError
 from toolshape._records.identity import Identity
@@ -54,9 +54,9 @@ async def resume(given: Resumption, steps: Steps) -> Results:
     if ledger is not None:
         check_ledger(ledger, None)
     content = open_token(given.token, key_bytes, given.audience, time.time())
-    if content["version"] != VERSION:
+    if content["version"] != TOKEN_VERSION:
         raise TokenError(
-            "malformed", f"the token has version {content['version']}, not version {VERSION}"
+            "malformed", f"the token has version {content['version']}, not version {TOKEN_VERSION}"
         )
     record = await _load_record(content, key_bytes, ledger, steps)
     results = given.open_turn(replace(record, scope=content["scope"], unnamed=content["unnamed"]))

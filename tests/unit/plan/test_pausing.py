@@ -29,7 +29,7 @@ from toolshape import (
     UsageError,
     tool,
 )
-from toolshape._plan import token as tokens
+from toolshape._plan import signing as tokens
 from toolshape._records.identity import canonical_json
 from toolshape.ledger import Ledger
 
