@@ -142,7 +142,7 @@ def test_a_new_tool_waits_until_somebody_takes_it(caplog):
         assert names_taken([SEARCH, new], on_change=takes_later) == ["search", "other"]
         assert not caplog.text
         assert names_taken([], on_change=takes) == []
-        assert "does not offer the tool 'search'" in caplog.text
+        assert "has no tool 'search', which the lock has" in caplog.text
     assert asked == [[("tool_added", "other")]] * 2
 
 

@@ -129,7 +129,7 @@ LAZY = {
     ("toolshape._conversation.conversation", "toolshape._conversation.version_1"),
     ("toolshape._cli.contracting", "toolshape.contract"),
     ("toolshape._cli.contracting", "toolshape.mcp"),
-    ("toolshape.mcp._connecting", "toolshape.mcp._pinning"),
+    ("toolshape.mcp._connecting", "toolshape.contract._pins"),
     ("toolshape._cli.contracting", "toolshape.contract._page"),
     ("toolshape._cli.serving", "anyio"),
     ("toolshape._cli.serving", "mcp.server.stdio"),

@@ -7,6 +7,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
 
+from toolshape._bound.locks import Lock, TakesChange, take_unchanged
 from toolshape._bound.selection import join_settings, no_such_tool, select_tools
 from toolshape._bound.store import Contents, Store, add_by_name, name_errors
 from toolshape._function.annotations import calling_frame
@@ -143,6 +144,8 @@ class Registry:
         documents: Mapping[str, Any] = MappingProxyType({}),
         closed: bool = False,
         defaults: Literal["fill", "leave"] | None = None,
+        lock: Lock | None = None,
+        on_change: TakesChange = "refuse",
         **options: "Unpack[ToolOptions]",
     ) -> list[Tool[..., Any]]:
         """Add tools from definitions in the format of any provider, or from JSON
@@ -165,16 +168,24 @@ class Registry:
                 refer, by URI.
             closed: Whether the objects inside the arguments have no further fields.
             defaults: Whether a field that a model leaves out gets the default in the schema.
+            lock: What the tools were when somebody looked at them: a ``toolshape.contract.Contract``,
+                or the path of a lock file. Needs the extra ``schema``, and reads the schemas now. A
+                tool of which only more calls are accepted than before is added. A tool that changed
+                otherwise, in its words, too, is left out, and so is a tool that the lock does not
+                have. The log says why, with a call that breaks.
+            on_change: What decides on such a tool: ``"refuse"``, or a function that takes the tool's
+                ``Diff`` and returns whether to add the tool as it is now.
             **options: The options of ``tool``, which apply to all of these tools.
 
         Returns:
-            The tools.
+            The tools that were added.
 
         Raises:
             DefinitionError: A definition is none or has no name, two tools share a name or the form
                 in which it is sent, a function cannot be a tool, or has no definition. The error
                 names all of these, and no tool is added. A schema that cannot be read is an error
-                where it is read: in ``bind`` or ``check``.
+                where it is read: in ``bind`` or ``check``, or here under a lock.
+            UsageError: The executor is no function, or the lock cannot be read.
         """
         frame = calling_frame()
         raw_executor: Any = executor
@@ -212,6 +223,7 @@ class Registry:
         errors += name_errors(self._tools, new_tools)
         if errors:
             raise join_errors(errors) from errors[0].__cause__
+        new_tools = take_unchanged(new_tools, lock, on_change)
         self._add_all(new_tools)
         return new_tools
 

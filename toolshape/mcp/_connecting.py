@@ -18,6 +18,7 @@ from mcp_types import ToolListChangedNotification
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolshape._bound.registry import Registry, replace_tools
+from toolshape._plan.steps import IN_LOOP
 from toolshape._records.calls import Effect, Finding, JsonObject
 from toolshape._records.errors import DefinitionError, UsageError
 from toolshape._records.shown import readable_name
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from toolshape.contract import Contract
     from toolshape.contract._offered import OnChange
-    from toolshape.mcp._pinning import Pins
+    from toolshape.contract._pins import Pins
 
 
 ServerLike: TypeAlias = (
@@ -151,9 +152,9 @@ def _make_pins(lock: "Contract | Path | str | None", on_change: "OnChange") -> "
         if on_change != "refuse":
             raise UsageError("on_change= decides on what differs from a lock: pass lock=, too")
         return None
-    from toolshape.mcp._pinning import Pins  # noqa: PLC0415 - needs an extra
+    from toolshape.contract._pins import Pins  # noqa: PLC0415 - needs an extra
 
-    return Pins(lock, on_change)
+    return Pins(lock, on_change, "an MCP server")
 
 
 def _no_tool() -> None:
@@ -354,7 +355,8 @@ class _TakingIn:
         changed it already.
         """
         self.connection.admit({own_names[name] for name in pins.known(tools.values())})
-        taken = await pins.taken(tools.values())
+        taken = await pins.taken(tools.values(), IN_LOOP)
+        pins.tell_missing(tools.keys())
         self.connection.admit({own_names[name] for name in taken})
         return taken
 

@@ -1,31 +1,46 @@
-"""Holds the tools of a server against a lock, and remembers what was
-decided about each form of a tool.
-
-Needs the extra ``schema``.
+"""Holds tools that somebody else defines against a lock, and remembers what was decided
+about each form of a tool.
 """
 
 import inspect
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
+from toolshape._plan.steps import Steps
 from toolshape._records.calls import JsonObject
+from toolshape._records.errors import UsageError
 from toolshape._records.identity import canonical_json
 from toolshape._tools.tool import Tool
-from toolshape.contract import Contract, Diff, load_lock
+from toolshape.contract._compare import Diff
+from toolshape.contract._lock import Contract, load_lock
 from toolshape.contract._offered import OnChange, changes_since, is_harmless_change
 
 
 class Pins:
     """A lock, what decides on a tool that differs from it, and the decisions so far."""
 
-    def __init__(self, lock: Contract | Path | str, on_change: OnChange) -> None:
+    def __init__(self, lock: Contract | Path | str, on_change: OnChange, source: str) -> None:
         """Read the lock.
+
+        Args:
+            lock: The lock, or the path of its file.
+            on_change: What decides on a tool that is not what the lock says.
+            source: Who defines the tools, as the log says it: ``"an MCP server"``.
 
         Raises:
             UsageError: The file is not a lock file.
         """
+        self._source = source
+        given: Any = lock
+        if not isinstance(given, (str, Path, Contract)):
+            raise UsageError(
+                f"lock= is a Contract or the path of a lock file, not {type(given).__name__}"
+            )
+        given_rule: Any = on_change
+        if given_rule != "refuse" and not callable(given_rule):
+            raise UsageError(f'on_change= is "refuse" or a function, not {given_rule!r}')
         self._lock: Contract = load_lock(lock) if isinstance(lock, (str, Path)) else lock
         self._on_change = on_change
         self._decided: dict[str, tuple[str, bool]] = {}
@@ -39,44 +54,52 @@ class Pins:
             if self._decided.get(tool.name) == (canonical_json(_form_of(tool)), True)
         }
 
-    async def taken(self, tools: Iterable[Tool[..., Any]]) -> set[str]:
+    async def taken(self, tools: Iterable[Tool[..., Any]], steps: Steps) -> set[str]:
         """Return the names of the tools that are taken.
 
         The function that decides is asked once for each form of a tool: a server may list its tools
         at any time.
+
+        Raises:
+            UsageError: The function that decides is async, and no event loop runs this.
         """
         taken: set[str] = set()
-        offered: set[str] = set()
         for tool in tools:
-            offered.add(tool.name)
             form = canonical_json(_form_of(tool))
             decided = self._decided.get(tool.name)
             if decided is None or decided[0] != form:
-                decided = self._decided[tool.name] = form, await self._takes(tool)
+                decided = self._decided[tool.name] = form, await self._takes(tool, steps)
             if decided[1]:
                 taken.add(tool.name)
-        self._tell_missing(frozenset(self._lock.tools.keys() - offered))
         return taken
 
-    async def _takes(self, tool: Tool[..., Any]) -> bool:
+    async def _takes(self, tool: Tool[..., Any], steps: Steps) -> bool:
         changes = changes_since(self._lock, tool)
         if is_harmless_change(changes):
             return True
         if isinstance(self._on_change, str):  # "refuse"
             _tell(
-                "a tool of an MCP server is left out, since it is not what the lock says", changes
+                f"a tool of {self._source} is left out, since it is not what the lock says", changes
             )
             return False
         answer = self._on_change(changes)
-        is_taken = bool(await answer if inspect.isawaitable(answer) else answer)
+        if inspect.isawaitable(answer):
+            if not steps.is_loop:
+                if inspect.iscoroutine(answer):
+                    answer.close()
+                raise UsageError("on_change= is async, and nothing here can wait for it")
+            answer = await answer
+        is_taken = bool(answer)
         if not is_taken:
-            _tell("a tool of an MCP server is left out, as on_change decided", changes)
+            _tell(f"a tool of {self._source} is left out, as on_change decided", changes)
         return is_taken
 
-    def _tell_missing(self, missing: frozenset[str]) -> None:
+    def tell_missing(self, offered: Collection[str]) -> None:
+        """Log the tools of the lock that are not offered, once."""
+        missing = frozenset(self._lock.tools.keys() - set(offered))
         for name in sorted(missing - self._missing):
             logging.getLogger("toolshape").warning(
-                "an MCP server does not offer the tool %r of the lock", name
+                "%s has no tool %r, which the lock has", self._source, name
             )
         self._missing = missing
 
