@@ -43,6 +43,7 @@ if typing.TYPE_CHECKING:
         trace as trace,
     )
     from toolshape._answers.bound_output import AnswerCollector, BoundOutput
+    from toolshape._bound.batches import BatchLine
     from toolshape._answers.output import Output
     from toolshape._bound.bound import Bound
     from toolshape._conversation.conversation import Conversation
@@ -58,6 +59,7 @@ __all__ = [
     "Answer",
     "AnswerCollector",
     "AnswerError",
+    "BatchLine",
     "Bound",
     "BoundOutput",
     "Call",
@@ -113,6 +115,7 @@ for _name in __all__:
 _LATER = {
     "Answer": "toolshape._plan.results",
     "AnswerCollector": "toolshape._answers.bound_output",
+    "BatchLine": "toolshape._bound.batches",
     "Bound": "toolshape._bound.bound",
     "BoundOutput": "toolshape._answers.bound_output",
     "Collector": "toolshape._plan.collector",

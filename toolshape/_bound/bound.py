@@ -37,8 +37,11 @@ from toolshape._schema.values import copy_json
 from toolshape._tools.tool import Tool
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterable, AsyncIterator, Iterator
+
     from typing_extensions import Unpack
 
+    from toolshape._bound.batches import BatchLine
     from toolshape.messages import Message, Repaired
 
 
@@ -545,6 +548,90 @@ class Bound:
             return await arun_unshared(results, _make_run(options) if options else USUAL_RUN)
         refuse_unknown(options)
         return await self.plan(response, context=context).arun(**options)
+
+    def batch_line(self, custom_id: str, request: Mapping[str, Any]) -> JsonObject:
+        """Return a request as one entry of this provider's batch: a line of the file, as JSON, or
+        an item of the list that the SDK takes.
+
+        OpenAI, Azure, Groq, Cerebras, Together, Mistral and Bedrock take a file of such lines,
+        Anthropic ``requests=[...]``, and Gemini ``src=[...]``.
+
+        Args:
+            custom_id: What names the request in the batch's results; each request needs its own.
+            request: What you would pass to the client: ``{**bound.request(), "messages": ...}``. It
+                holds the model if the provider wants one in each request; the model of a whole
+                batch is left out.
+
+        Raises:
+            UsageError: The provider has no batches, or does not take this id, or this request in a
+                batch.
+        """
+        from toolshape._bound import batches  # noqa: PLC0415 - few programs have batches
+
+        return batches.write_entry(self.provider, custom_id, request)
+
+    def read_batch(
+        self,
+        lines: Iterable[Any],
+        *,
+        expected: Collection[str] | None = None,
+        fingerprint: str | None = None,
+        context: Any = None,
+        **options: "Unpack[RunOptions]",
+    ) -> "Iterator[BatchLine]":
+        """Read the results of a batch one by one, and run their calls.
+
+        The results hold no tools, so this must be the ``Bound`` that wrote the requests, or an
+        equal one. One line is in memory at a time. A line that comes twice is not run again.
+
+        Args:
+            lines: The lines of the output (and of the file of errors), in any order: JSON text,
+                dicts or objects of the SDK, an open file or an iterator.
+            expected: The ids of all requests. An id that does not come is a line with an error, at
+                the end; a line of another id is not run.
+            fingerprint: The ``fingerprint`` of the ``Bound`` that wrote the requests, if you kept
+                it.
+            context: What validators of arguments read as ``info.context``; it is never stored.
+            **options: How to run the calls; as for ``Registry.dispatch``. The scope of a line is
+                this scope, a slash and the line's id.
+
+        Raises:
+            UsageError: The provider has no batches, or the fingerprint is another one. No line was
+                read.
+        """
+        from toolshape._bound import batches  # noqa: PLC0415 - few programs have batches
+
+        refuse_unknown(options)
+        batches.check_fingerprint(fingerprint, self.fingerprint)
+        reader = batches.Reader(self.provider, expected, options.get("scope"))
+
+        def dispatch(body: Any, scope: str | None) -> Results:
+            run_options: Any = options if scope is None else {**options, "scope": scope}
+            return self.dispatch(body, context=context, **run_options)
+
+        return batches.read(reader, lines, dispatch)
+
+    def aread_batch(
+        self,
+        lines: "Iterable[Any] | AsyncIterable[Any]",
+        *,
+        expected: Collection[str] | None = None,
+        fingerprint: str | None = None,
+        context: Any = None,
+        **options: "Unpack[RunOptions]",
+    ) -> "AsyncIterator[BatchLine]":
+        """Like ``read_batch``, for a running event loop; ``lines`` may be asynchronous, too."""
+        from toolshape._bound import batches  # noqa: PLC0415 - few programs have batches
+
+        refuse_unknown(options)
+        batches.check_fingerprint(fingerprint, self.fingerprint)
+        reader = batches.Reader(self.provider, expected, options.get("scope"))
+
+        async def dispatch(body: Any, scope: str | None) -> Results:
+            run_options: Any = options if scope is None else {**options, "scope": scope}
+            return await self.adispatch(body, context=context, **run_options)
+
+        return batches.aread(reader, lines, dispatch)
 
     @overload
     def grammar(

@@ -139,6 +139,7 @@ def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
 
 HUGGINGFACE = replace(
     OPENAI,
+    batch=None,
     name="huggingface",
     form="huggingface",
     names=NameRule(pattern=r"(?s).+", longest=10_000, evidence="any name; transformers 5.23.0"),

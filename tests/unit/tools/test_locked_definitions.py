@@ -11,7 +11,7 @@ from toolshape import Registry, UsageError
 
 pytest.importorskip("jsonschema", reason="contracts need the extra schema")
 
-from toolshape.contract import Diff, dump_lock, make_contract  # noqa: E402 - after the skip
+from toolshape.contract import Diff, dump_lock, make_contract
 
 SEARCH: dict[str, Any] = {
     "name": "search",
@@ -57,7 +57,9 @@ def test_what_breaks_a_call_is_left_out_and_the_log_has_the_call(
 ) -> None:
     with caplog.at_level(logging.WARNING):
         assert added(with_most(type="integer", maximum=10)) == []
-    assert "a tool of the definitions is left out, since it is not what the lock says" in caplog.text
+    assert (
+        "a tool of the definitions is left out, since it is not what the lock says" in caplog.text
+    )
     assert '"most"' in caplog.text
 
 
@@ -79,7 +81,10 @@ def test_a_function_decides_once_a_tool_with_the_difference() -> None:
 
     new = with_most(type="integer", maximum=10)
     assert added(new, changed(name="find"), on_change=take) == ["search"]
-    assert [change.tool for difference in asked for change in difference.changes] == ["search", "find"]
+    assert [change.tool for difference in asked for change in difference.changes] == [
+        "search",
+        "find",
+    ]
 
 
 def test_an_async_function_cannot_decide_here() -> None:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from toolshape._families.anthropic import messages, server
+from toolshape._families.anthropic.batches import ANTHROPIC_BATCH
 from toolshape._families.anthropic.messages import write_calls, write_results
 from toolshape._families.anthropic.output import OUTPUT
 from toolshape._families.anthropic.responses import (
@@ -97,6 +98,7 @@ ANTHROPIC = Provider(
     histories=messages.HISTORIES,
     server=server.SERVER,
     output=OUTPUT,
+    batch=ANTHROPIC_BATCH,
     facts=Facts(
         arguments="an object",
         malformed="nothing: an object arrives; with `eager_input_streaming`, broken text may arrive",

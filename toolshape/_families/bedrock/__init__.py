@@ -3,6 +3,7 @@
 from toolshape._families.anthropic import ANTHROPIC
 from toolshape._families.anthropic import schema as anthropic_schema
 from toolshape._families.bedrock import messages, server
+from toolshape._families.bedrock.batches import BEDROCK_BATCH
 from toolshape._families.bedrock.messages import write_calls, write_results
 from toolshape._families.bedrock.output import OUTPUT
 from toolshape._families.bedrock.responses import (
@@ -62,6 +63,7 @@ BEDROCK = Provider(
     histories=messages.HISTORIES,
     server=server.SERVER,
     output=OUTPUT,
+    batch=BEDROCK_BATCH,
     facts=Facts(
         arguments="an object",
         malformed="no call: `stopReason` `malformed_tool_use`",

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from toolshape._families.gemini import messages, server
+from toolshape._families.gemini.batches import GEMINI_BATCH
 from toolshape._families.gemini.messages import write_calls, write_results
 from toolshape._families.gemini.output import OPENAPI_OUTPUT, OUTPUT
 from toolshape._families.gemini.probes import OPENAPI_PROBES
@@ -99,6 +100,7 @@ GEMINI = Provider(
     histories=messages.HISTORIES,
     server=server.SERVER,
     output=OUTPUT,
+    batch=GEMINI_BATCH,
     facts=Facts(
         arguments="an object, or nothing",
         malformed="no call: `finishReason` `MALFORMED_FUNCTION_CALL`",
@@ -151,6 +153,7 @@ PROVIDERS = (
         name="vertex",
         request=replace(GEMINI.request, keywords=vertex_request),
         histories=messages.VERTEX_HISTORIES,
+        batch=None,
         server=replace(
             server.SERVER,
             endpoint=server.ENDPOINT._replace(variables=server.VERTEX_VARIABLES),

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from toolshape._families.mistral import server
+from toolshape._families.mistral.batches import MISTRAL_BATCH
 from toolshape._families.mistral.messages import HISTORIES, write_results
 from toolshape._families.openai import vendors as openai_vendors
 from toolshape._families.openai.output import OUTPUT
@@ -32,6 +33,7 @@ MISTRAL = replace(
     codec=replace(openai_vendors.VENDOR.codec, carries=frozenset(), write_results=write_results),
     histories=HISTORIES,
     server=server.SERVER,
+    batch=MISTRAL_BATCH,
     facts=Facts(
         arguments="JSON text or an object",
         malformed="the text as the model wrote it",

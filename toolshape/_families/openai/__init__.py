@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from toolshape._families.openai import messages, server
+from toolshape._families.openai.batches import OPENAI_BATCH
 from toolshape._families.openai.left_calls import left_calls
 from toolshape._families.openai.messages import write_calls, write_results
 from toolshape._families.openai.output import OUTPUT
@@ -97,6 +98,7 @@ OPENAI = Provider(
     histories=messages.HISTORIES,
     server=server.SERVER,
     output=OUTPUT,
+    batch=OPENAI_BATCH,
     facts=Facts(
         arguments="JSON text",
         malformed='the text as the model wrote it; `""` for no arguments',

@@ -15,6 +15,7 @@ from toolshape._families.openai import (
 )
 from toolshape._families.openai import schema as openai_schema
 from toolshape._families.openai import vendor_outputs as outputs
+from toolshape._families.openai.batches import OPENAI_BATCH, TOGETHER_BATCH
 from toolshape._families.openai.server import (
     ENDPOINT,
     REQUEST_RULES,
@@ -78,6 +79,7 @@ VENDOR = replace(
         free_text=None,
     ),
     histories=messages.VENDOR_HISTORIES,
+    batch=None,
     server=VENDOR_SERVER,
 )
 
@@ -228,6 +230,7 @@ DEEPSEEK = replace(
 GROQ = replace(
     VENDOR,
     name="groq",
+    batch=OPENAI_BATCH,
     output=outputs.GROQ,
     request=replace(VENDOR.request, most_tools=Limit(128, "types of groq 1.7.0")),
     histories=_histories(
@@ -294,6 +297,7 @@ COPILOT = replace(
 TOGETHER = replace(
     _NO_STRICT,
     name="together",
+    batch=TOGETHER_BATCH,
     output=outputs.TOGETHER,
     server=replace(
         VENDOR_SERVER,
@@ -317,6 +321,7 @@ FIREWORKS = replace(
 CEREBRAS = replace(
     VENDOR,
     name="cerebras",
+    batch=OPENAI_BATCH,
     output=outputs.CEREBRAS,
     histories=_histories(
         *history_rules(

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from toolshape._families.openai import OLDER, OPENAI
+from toolshape._families.openai.batches import OPENAI_BATCH
 from toolshape._families.openai_responses import messages, server
 from toolshape._families.openai_responses.messages import write_calls, write_results
 from toolshape._families.openai_responses.output import OUTPUT
@@ -79,6 +80,7 @@ OPENAI_RESPONSES = replace(
     histories=messages.HISTORIES,
     server=server.SERVER,
     output=OUTPUT,
+    batch=replace(OPENAI_BATCH, fixed={"method": "POST", "url": "/v1/responses"}),
     facts=Facts(
         arguments="JSON text",
         malformed='the text as the model wrote it; `""` for no arguments',

@@ -26,6 +26,7 @@ from toolshape._schema.checks import Cited
 from toolshape._schema.lens import Pass
 
 if TYPE_CHECKING:  # only the families need both modules; importing them here would add 2 % to the time of all imports
+    from toolshape._families.wire.batches import BatchForm
     from toolshape._families.wire.histories import Histories
     from toolshape._families.wire.server import Server
 
@@ -483,6 +484,8 @@ class Provider:
             API, or if toolshape does not describe this API.
         output: How to ask for an answer that fits a schema. ``None`` means that toolshape asks with
             a tool that the model must call.
+        batch: How batches hold requests and results; ``None`` if there are none, or none that
+            toolshape describes.
         facts: Phrases for the provider table in the documentation.
     """
 
@@ -497,6 +500,7 @@ class Provider:
     histories: "Histories | None" = None
     server: "Server | None" = None
     output: OutputForm | None = None
+    batch: "BatchForm | None" = None
     facts: Facts
 
     def takes(self, part: Image | File) -> bool:
