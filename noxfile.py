@@ -552,10 +552,10 @@ def engines(session: nox.Session) -> None:
 @nox.session(python="3.11")
 def emulator(session: nox.Session) -> None:
     # Conversations with an emulator of eleven wires that others wrote, whole and streamed in pieces of any size.
-    install(session, "--editable", ".[test]", "botocore", "httpx")
+    install(session, "--editable", ".[test]", "botocore", "httpx", "openai", "websockets")
     env = ALL_INSTALLED | {"TOOLSHAPE_EMULATOR": _install_emulator(session)}
-    tests = "tests/emulator/test_emulator.py"
-    session.run("python", "-m", "pytest", "-n0", tests, *session.posargs, env=env)
+    tests = ("tests/emulator/test_emulator.py", "tests/emulator/test_realtime.py")
+    session.run("python", "-m", "pytest", "-n0", *tests, *session.posargs, env=env)
 
 
 @nox.session(python="3.11")

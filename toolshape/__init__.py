@@ -52,6 +52,7 @@ if typing.TYPE_CHECKING:
     from toolshape._plan.collector import Collector
     from toolshape._plan.partial_calls import PartialCall
     from toolshape._plan.plan import Plan
+    from toolshape._plan.session import Session
     from toolshape._plan.results import Answer, Results
     from toolshape.messages import Message, Repair, Repaired
 
@@ -94,6 +95,7 @@ __all__ = [
     "ResponseWarning",
     "Result",
     "Results",
+    "Session",
     "Spec",
     "Text",
     "TokenError",
@@ -129,6 +131,7 @@ _LATER = {
     "Repair": "toolshape.messages",
     "Repaired": "toolshape.messages",
     "Results": "toolshape._plan.results",
+    "Session": "toolshape._plan.session",
     "explain": "toolshape._failures.explain",
 }
 """Maps public names to modules that are imported at first use.

@@ -30,7 +30,7 @@ from toolshape._records.calls import (
     Strictness,
     WireCall,
 )
-from toolshape._records.errors import ExportError, Problem, ResponseError, did_you_mean
+from toolshape._records.errors import ExportError, Problem, ResponseError, UsageError, did_you_mean
 from toolshape._records.report import Report
 from toolshape._records.result import Result
 from toolshape._schema.values import copy_json
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from toolshape._bound.batches import BatchLine
+    from toolshape._plan.session import Session
     from toolshape.messages import Message, Repaired
 
 
@@ -476,13 +477,42 @@ class Bound:
             ),
         )
 
-    def collector(self, *, context: Any = None) -> Collector:
+    def session(self, *, context: Any = None) -> "Session":
+        """Return the calls of a session, which one connection carries: ``openai-realtime`` and
+        ``gemini-live``.
+
+        Args:
+            context: What validators of arguments read as ``info.context``; it is never stored.
+
+        Raises:
+            UsageError: The provider answers one request at a time.
+        """
+        form = self.provider.session
+        if form is None:
+            raise UsageError(
+                f"{self.provider.name} has no sessions: use collector() for a stream, or bind to "
+                "openai-realtime or gemini-live"
+            )
+        from toolshape._plan.session import Session  # noqa: PLC0415 - few programs have sessions
+
+        def observe(results: Results) -> None:
+            self._observe(results, list(assistant_of(results)))
+
+        has_observers = self._bound_tools.observers is not None
+        handlers = self._bound_tools.handlers.in_context(context)
+        return Session(self.provider, form, handlers, observe if has_observers else None)
+
+    def collector(self, *, context: Any = None) -> "Collector | Session":
         """Return a collector for a stream from this provider; it returns each
         call once that call is complete.
+
+        For a provider with sessions, this is ``session()``.
 
         Args:
             context: What validators of arguments read as ``info.context``; it is never stored.
         """
+        if self.provider.session is not None:
+            return self.session(context=context)
 
         def observe_stream(
             outcome: Results | ResponseError, pieces: Sequence[Any], has_ended: bool

@@ -1018,7 +1018,10 @@ class Conversation:
             raise UsageError(
                 "the provider of the stream is unknown: pass provider=, or make a request first"
             )
-        return self._bound_for(None, provider).collector(context=context)
+        collector = self._bound_for(None, provider).collector(context=context)
+        if not isinstance(collector, Collector):
+            raise UsageError("a session is no turn of a conversation: use bind(...).session()")
+        return collector
 
     def plan(
         self, response: Any = None, *, provider: AnyProvider | None = None, context: Any = None

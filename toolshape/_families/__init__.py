@@ -115,6 +115,8 @@ _OTHER_NAMES: Mapping[str, str] = {
     "gpt": '"openai" or "openai-responses"',
     "chatgpt": '"openai" or "openai-responses"',
     "responses": '"openai-responses"',
+    "realtime": '"openai-realtime"',
+    "live": '"gemini-live"',
     "azure-openai": '"azure"',
     "grok": '"xai"',
     "hf": '"huggingface"',

@@ -4,10 +4,10 @@ from typing import Literal, TypeAlias
 
 ProviderName: TypeAlias = Literal[
     "anthropic", "anthropic:described", "azure", "bedrock", "cerebras", "cohere", "copilot",
-    "deepseek", "fireworks", "gemini", "gemini-interactions", "gemini-openapi",
+    "deepseek", "fireworks", "gemini", "gemini-interactions", "gemini-live", "gemini-openapi",
     "gemini-openapi:upper-case", "gemini:string-enums", "groq", "huggingface", "json-schema",
     "llama-cpp", "lm-studio", "mcp", "mcp:2025-06-18", "mcp:2025-11-25", "mcp:2026-07-28",
-    "mcp:refs", "mistral", "moonshot", "ollama", "ollama:server", "openai", "openai-responses",
+    "mcp:refs", "mistral", "moonshot", "ollama", "ollama:server", "openai", "openai-realtime", "openai-responses",
     "openai-responses:minimal", "openai:minimal", "openai:string-enums", "openrouter", "sglang",
     "text:apertus", "text:cohere_command", "text:deepseek_v3", "text:deepseek_v31",
     "text:deepseek_v32", "text:deepseek_v41", "text:dots", "text:functiongemma", "text:gemma4",

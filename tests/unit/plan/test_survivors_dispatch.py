@@ -77,7 +77,7 @@ def test_a_hook_that_returns_something_else_is_told_what(returned, named):
 
 @pytest.mark.parametrize(
     "provider",
-    [name for name in available() if ":" not in name and get(name).response.fold is not None],
+    [name for name in available() if ":" not in name and get(name).session is None],
 )
 def test_a_stream_of_which_nothing_came(provider):
     """It is closed without a call, and there is no plan of it."""

@@ -144,6 +144,7 @@ def _with_rule(provider: Provider, name: str, rule: Rule) -> Provider:
     )
 
 
+GEMINI_OPENAPI_UPPER = _with_rule(GEMINI_OPENAPI, "gemini-openapi:upper-case", upper_case_types)
 PROVIDERS = (
     GEMINI,
     _with_rule(GEMINI, "gemini:string-enums", rewrites.enum_as_strings),
@@ -161,5 +162,5 @@ PROVIDERS = (
             address=None,
         ),
     ),
-    _with_rule(GEMINI_OPENAPI, "gemini-openapi:upper-case", upper_case_types),
+    GEMINI_OPENAPI_UPPER,
 )

@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # only the families need both modules; importing them here wo
     from toolshape._families.wire.batches import BatchForm
     from toolshape._families.wire.histories import Histories
     from toolshape._families.wire.server import Server
+    from toolshape._families.wire.sessions import SessionForm
 
 
 class Reading(NamedTuple):
@@ -486,6 +487,8 @@ class Provider:
             a tool that the model must call.
         batch: How batches hold requests and results; ``None`` if there are none, or none that
             toolshape describes.
+        session: How the events of a session are read; ``None`` if the provider answers one request
+            at a time.
         facts: Phrases for the provider table in the documentation.
     """
 
@@ -501,6 +504,7 @@ class Provider:
     server: "Server | None" = None
     output: OutputForm | None = None
     batch: "BatchForm | None" = None
+    session: "SessionForm | None" = None
     facts: Facts
 
     def takes(self, part: Image | File) -> bool:

@@ -1,0 +1,129 @@
+"""Reads and writes the messages of Gemini's Live API.
+
+The types come from google-genai 3.6.1 (``LiveServerMessage``, ``LiveClientToolResponse``), read on
+2026-11-28. The server takes and sends camel case; the SDK's objects are read in snake case, too.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolshape._families.gemini import messages as gemini
+from toolshape._families.wire.bodies import member, to_plain_json
+from toolshape._families.wire.ids import made_up_id
+from toolshape._families.wire.provider import NOTHING_CUT, Choice, Read, unsupported
+from toolshape._families.wire.sessions import SessionCall, SessionEvent
+from toolshape._records.calls import JsonObject, WireCall, WireMessage
+from toolshape._records.result import Result
+
+_KINDS = (
+    "setupComplete", "serverContent", "toolCall", "toolCallCancellation", "usageMetadata", "goAway", "sessionResumptionUpdate",
+    "voiceActivity", "voiceActivityDetectionSignal", "error",
+)  # fmt: skip
+
+
+def _get(node: Any, camel: str) -> Any:
+    """Return a value under its name in camel case or in snake case."""
+    if not isinstance(node, dict):
+        return None
+    snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in camel)
+    return node.get(camel, node.get(snake))
+
+
+def read_event(state: JsonObject, event: JsonObject) -> SessionEvent | None:
+    """Read one message of the server. A call always comes whole.
+
+    Only a cancellation takes calls back: ``interrupted`` also follows an answer that interrupts.
+    """
+    found = [kind for kind in _KINDS if _get(event, kind) is not None]
+    if not found:
+        return None
+    text, thinking = _words(_get(event, "serverContent"))
+    cancelled = _get(_get(event, "toolCallCancellation"), "ids") or ()
+    error = _get(event, "error")
+    return SessionEvent(
+        calls=tuple(SessionCall("", wire) for wire in _wires(event, state)),
+        withdrawn=tuple(map(str, cancelled)),
+        text=text,
+        thinking=thinking,
+        warning=str(member(error, "message") or error) if error else "",
+    )
+
+
+def _words(content: Any) -> tuple[str, str]:
+    """Return what the model says in a message, written or spoken, and what it thinks."""
+    said: list[str] = []
+    thought: list[str] = []
+    for part in _get(_get(content, "modelTurn"), "parts") or ():
+        if isinstance(part, dict) and isinstance(part.get("text"), str):
+            (thought if part.get("thought") else said).append(part["text"])
+    transcript = _get(_get(content, "outputTranscription"), "text")
+    if isinstance(transcript, str):
+        said.append(transcript)
+    return "".join(said), "".join(thought)
+
+
+def _wires(event: Any, state: JsonObject) -> Sequence[tuple[str, str, Any, Any]]:
+    """Read the calls of a message; ``state`` counts those without an id, which Vertex sends."""
+    calls = _get(_get(event, "toolCall"), "functionCalls") or ()
+    wires: list[tuple[str, str, Any, Any]] = []
+    for call in calls:
+        if not isinstance(call, dict):
+            continue
+        name, arguments = str(call.get("name") or ""), call.get("args") or {}
+        call_id = str(call.get("id") or "")
+        if not call_id:
+            state["unnamed"] = state.get("unnamed", 0) + 1
+            call_id = made_up_id(name, arguments, state["unnamed"])
+        wires.append((call_id, name, arguments, {"functionCall": call}))
+    return wires
+
+
+def incomplete(state: JsonObject) -> Sequence[SessionCall]:  # noqa: ARG001 - a call comes whole
+    return ()
+
+
+def _as_event(body: Any) -> JsonObject | None:
+    plain = to_plain_json(body)
+    return plain if isinstance(plain, dict) and _get(plain, "toolCall") is not None else None
+
+
+def recognises(body: Any) -> bool:
+    return _as_event(body) is not None
+
+
+def read(body: Any) -> Read | None:
+    """Read the calls of one message."""
+    event = _as_event(body)
+    if event is None:
+        return None
+    return [event], _wires(event, {}), None, NOTHING_CUT, True
+
+
+def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    """Write the tools of ``config=``.
+
+    Raises:
+        ExportError: The request asks for a choice, which a session of Live has none of.
+    """
+    if choice.names or choice.mode not in (None, "auto"):
+        message = "a Live session has no choice of tools: send only the tools that may be called"
+        raise unsupported(choice, "choice", message, "LiveConnectConfig of google-genai 3.6.1")
+    if choice.parallel is not None:
+        message = "a Live session does not say whether calls may be parallel: leave it out"
+        raise unsupported(choice, "parallel", message, "LiveConnectConfig of google-genai 3.6.1")
+    return {"tools": tools}
+
+
+def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
+    """Write calls as the content of a turn, for a history that begins a session."""
+    turn = {"turns": gemini.write_calls(calls), "turnComplete": False}
+    return [{"clientContent": turn}] if calls else []
+
+
+def write_results(results: Sequence[Result]) -> list[WireMessage]:
+    """Write one message with all results, each with the id of its call."""
+    answers: list[JsonObject] = []
+    for message in gemini.write_results(results):
+        for part, result in zip(message["parts"], results, strict=True):
+            answers.append({"id": result.call.id, **part["functionResponse"]})
+    return [{"toolResponse": {"functionResponses": answers}}] if answers else []

@@ -1,0 +1,44 @@
+"""Writes calls and results as the events that a client of OpenAI's Realtime API sends."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+from toolshape._families.openai_responses.messages import write_any_call, write_result
+from toolshape._records.calls import JsonObject, WireCall, WireMessage
+from toolshape._records.result import Result
+
+LONGEST_ID = 32
+"""The most characters of an id that a client gives: "string too long. Expected a string with
+maximum length 32" (several logs of the server, the newest read on 2026-11-28).
+"""
+
+
+def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
+    """Write calls of another provider's turn."""
+    return [_create({**write_any_call(call), "call_id": _short(call.id)}) for call in calls]
+
+
+def write_results(results: Sequence[Result]) -> list[WireMessage]:
+    """Write results; an output is always a text."""
+    return [_create(_write_output(result)) for result in results]
+
+
+def _write_output(result: Result) -> JsonObject:
+    is_own = result.call.provider == "openai-realtime"
+    call_id = result.call.id if is_own else _short(result.call.id)
+    code = None if result.error is None else result.error.code
+    item = write_result(call_id, result.text, code, (), result.call.raw)
+    return {"type": "function_call_output", "call_id": call_id, "output": item["output"]}
+
+
+def _create(item: JsonObject) -> JsonObject:
+    return {"type": "conversation.item.create", "item": item}
+
+
+def _short(call_id: Any) -> str:
+    """Return an id that the server takes, the same for a call and for its result."""
+    text = str(call_id)
+    if len(text) <= LONGEST_ID:
+        return text
+    return f"call_{hashlib.sha256(text.encode(errors='replace')).hexdigest()[:24]}"

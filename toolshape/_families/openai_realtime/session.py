@@ -1,0 +1,168 @@
+"""Reads the events of OpenAI's Realtime API, and the responses in them.
+
+The types come from ``openai.types.realtime`` of openai 3.57.0; what servers send was recorded by
+others (pydantic-ai's tests of OpenAI, Azure and xAI), read on 2026-11-28.
+"""
+
+# An item comes up to six times: in ``response.output_item.added`` and ``.done``, in two events of
+# the conversation, in ``response.done``, and again when the client asks for it. Only two of them
+# say that a model has just written it whole. ``response.output_item.done`` with the status
+# ``completed`` is the first; ``response.done`` repeats it, for a program that missed the first. The
+# events of the conversation also carry calls that the client itself wrote as history, and the end
+# of the arguments also comes for a call that was cut off (docstrings of both events).
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolshape._families.openai_responses import responses
+from toolshape._families.wire.bodies import member, to_plain_json
+from toolshape._families.wire.ending import Ending, error_words
+from toolshape._families.wire.provider import Read
+from toolshape._families.wire.sessions import NOTHING, SessionCall, SessionEvent
+from toolshape._records.calls import JsonObject
+from toolshape._records.result import Usage
+from toolshape._schema.values import append_text
+
+_KINDS = (
+    "response.", "conversation.", "session.", "input_audio_buffer.", "output_audio_buffer.", "rate_limits.", "mcp_list_tools.",
+    "transcription_session.",
+)  # fmt: skip
+_TEXT = frozenset(
+    {"response.output_text.delta", "response.output_audio_transcript.delta", "response.text.delta", "response.audio_transcript.delta"}
+)  # fmt: skip
+"""The events that add to what the model says, with the names of older servers."""
+
+
+def read_event(state: JsonObject, event: JsonObject) -> SessionEvent | None:
+    """Read one event; ``state`` keeps the items that are still arriving, by their ids."""
+    kind = event.get("type")
+    if not isinstance(kind, str) or not (kind.startswith(_KINDS) or kind in ("error", "ping")):
+        return None
+    if kind in _TEXT:
+        return SessionEvent(text=str(event.get("delta") or ""))
+    if kind == "response.output_item.added":
+        _begin(state, event)
+    elif kind == "response.function_call_arguments.delta":
+        _grow(state, event)
+    elif kind == "response.output_item.done":
+        return _end_of_item(state, event)
+    elif kind == "response.done":
+        return _end_of_response(state, event)
+    elif kind == "error":
+        return SessionEvent(warning=error_words(event.get("error")) or "an error without words")
+    return NOTHING
+
+
+def _begin(state: JsonObject, event: JsonObject) -> None:
+    item = event.get("item")
+    if isinstance(item, dict) and item.get("type") == "function_call":
+        key = str(item.get("id") or item.get("call_id"))
+        if key not in state.setdefault("ended", {}):
+            begun = {"arguments": "", **item, "response": str(event.get("response_id") or "")}
+            state.setdefault("items", {}).setdefault(key, begun)
+
+
+def _grow(state: JsonObject, event: JsonObject) -> None:
+    item = state.get("items", {}).get(str(event.get("item_id") or event.get("call_id")))
+    if item is not None and isinstance(event.get("delta"), str):
+        append_text(item, "arguments", event["delta"])
+
+
+def _end_of_item(state: JsonObject, event: JsonObject) -> SessionEvent:
+    item = event.get("item")
+    if not isinstance(item, dict) or item.get("type") != "function_call":
+        return NOTHING
+    _forget(state, item)
+    if item.get("status", "completed") != "completed":  # cut off: its response says why
+        return NOTHING
+    return SessionEvent(calls=(_call_of(item, str(event.get("response_id") or "")),))
+
+
+def _end_of_response(state: JsonObject, event: JsonObject) -> SessionEvent:
+    response = event.get("response")
+    if not isinstance(response, dict):
+        return NOTHING
+    response_id, status = str(response.get("id") or ""), response.get("status")
+    items = [item for item in response.get("output") or () if isinstance(item, dict)]
+    whole = [
+        item
+        for item in items
+        if item.get("type") == "function_call"
+        and item.get("status", "completed") == "completed"
+        and status != "failed"
+    ]
+    for item in items:
+        _forget(state, item)
+    arriving = state.get("items", {})
+    for key in [key for key, item in arriving.items() if item["response"] == response_id]:
+        del arriving[key]
+    details = response.get("status_details")
+    return SessionEvent(
+        calls=tuple(_call_of(item, response_id) for item in whole),
+        ended=response_id,
+        goes_on=status in ("completed", "incomplete"),
+        warning=_failure(details) if status == "failed" else "",
+    )
+
+
+def _failure(details: Any) -> str:
+    return error_words(member(details, "error")) or "the response failed"
+
+
+def _forget(state: JsonObject, item: JsonObject) -> None:
+    """Forget what has arrived of an item that is whole, or was cut off."""
+    key = str(item.get("id") or item.get("call_id"))
+    state.setdefault("items", {}).pop(key, None)
+    state.setdefault("ended", {})[key] = True
+
+
+def _call_of(item: JsonObject, response_id: str) -> SessionCall:
+    call_id = str(item.get("call_id") or item.get("id") or "")
+    wire = (call_id, str(item.get("name") or ""), item.get("arguments", ""), item)
+    return SessionCall(response_id, wire)
+
+
+def incomplete(state: JsonObject) -> Sequence[SessionCall]:
+    """Return the calls that are still arriving."""
+    return [_call_of(item, item["response"]) for item in state.get("items", {}).values()]
+
+
+def _as_response(body: Any) -> JsonObject | None:
+    """Return a response in the form of the Responses API; ``None`` for any other body."""
+    if member(body, "type") == "response.done":
+        body = member(body, "response")
+    if member(body, "object") != "realtime.response":
+        return None
+    response: JsonObject = to_plain_json(body)
+    status = response.get("status")
+    reason = member(response.get("status_details"), "reason")
+    return {
+        **response,
+        "object": "response",
+        "output": response.get("output") or [],
+        "incomplete_details": {"reason": reason} if status == "incomplete" else None,
+    }
+
+
+def recognises(body: Any) -> bool:
+    return _as_response(body) is not None
+
+
+def read(body: Any) -> Read | None:
+    """Read the calls of a whole response, or of the event that ends one."""
+    response = _as_response(body)
+    return None if response is None else responses.read(response)
+
+
+def ending(body: Any) -> Ending:
+    """Find the error of a response that failed. One that was cancelled has ended for its user."""
+    response = _as_response(body) or {}
+    if response.get("status") != "failed":
+        return Ending()
+    details = response.get("status_details")
+    return Ending(_failure(details))
+
+
+def usage(body: Any) -> Usage | None:
+    response = _as_response(body)
+    return None if response is None else responses.usage(response)

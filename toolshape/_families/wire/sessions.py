@@ -1,0 +1,62 @@
+"""What one event says of a session: a connection over which one model answers many times."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from toolshape._records.calls import JsonObject
+
+WireFields = tuple[str, str, Any, Any]
+"""A call as its fields: id, wire name, arguments, and the item as it came."""
+
+
+class SessionCall(NamedTuple):
+    """A call of a session; ``response`` is the id of the response that holds it."""
+
+    response: str
+    wire: WireFields
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What this call is known by, however often it comes."""
+        return self.response, self.wire[0]
+
+
+class SessionEvent(NamedTuple):
+    """What one event says.
+
+    ``calls`` are complete. ``withdrawn`` are the ids of calls that the provider takes back.
+    ``ended`` is the id of a response that is over; ``goes_on`` says whether the model goes on once
+    its calls are answered. ``text`` and ``thinking`` are what the event adds. ``warning`` is what a
+    program should see, such as an error of the server.
+    """
+
+    calls: tuple[SessionCall, ...] = ()
+    withdrawn: tuple[str, ...] = ()
+    ended: str | None = None
+    goes_on: bool = False
+    text: str = ""
+    thinking: str = ""
+    warning: str = ""
+
+
+NOTHING = SessionEvent()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SessionForm:
+    """How the events of a session are read.
+
+    Args:
+        read: Reads one event into the state so far (empty at first, changed in place). Returns
+            ``None`` for an event of another provider.
+        incomplete: Returns the calls of the state that are still arriving.
+        go_on: The message that asks the model to go on after its calls are answered; ``None`` if it
+            does so by itself.
+        evidence: The source of this form, with its date.
+    """
+
+    read: Callable[[JsonObject, JsonObject], SessionEvent | None]
+    incomplete: Callable[[JsonObject], Sequence[SessionCall]]
+    go_on: JsonObject | None
+    evidence: str
