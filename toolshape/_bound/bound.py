@@ -31,6 +31,7 @@ from toolshape._records.calls import (
     WireCall,
 )
 from toolshape._records.errors import ExportError, Problem, ResponseError, UsageError, did_you_mean
+from toolshape._records.found import SEARCH_NAME
 from toolshape._records.report import Report
 from toolshape._records.result import Result
 from toolshape._schema.values import copy_json
@@ -144,8 +145,8 @@ class Bound:
         return []
 
     def _add_search_tool(self, tools: list[Any], native: Sequence[Any]) -> list[Any]:
-        """Return the tools, plus the provider's search tool if a tool is
-        deferred and ``native`` has no search.
+        """Return the tools, with what searches them if a tool is deferred: the user's own search,
+        one in ``native``, or the provider's.
         """
         deferral = self.provider.request.deferral
         if (
@@ -154,7 +155,13 @@ class Bound:
             or not any(map(deferral.is_marked, tools))
         ):
             return tools
-        return [*tools, dict(deferral.search)]
+        own = self._bound_tools.shapes.get(SEARCH_NAME)
+        if own is None or not getattr(own.tool.function, "finds_tools", False):
+            return [*tools, dict(deferral.search)]
+        return [
+            deferral.own_search(entry) if entry.get("name") == SEARCH_NAME else entry
+            for entry in tools
+        ]
 
     def _refuse_native_tools(self, native: Sequence[Any]) -> None:
         deferral = self.provider.request.deferral

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from toolshape._answers.output import Output
     from toolshape._bound.bindings import Bindings
     from toolshape._bound.bound import Bound, Observer
+    from toolshape._bound.search import Embed
     from toolshape._families.wire.provider import AnyProvider
     from toolshape._plan.approval import Decision
     from toolshape._plan.ledger_store import LedgerStore
@@ -226,6 +227,30 @@ class Registry:
         new_tools = take_unchanged(new_tools, lock, on_change)
         self._add_all(new_tools)
         return new_tools
+
+    def search(self, *, k: int = 8, embed: "Embed | None" = None) -> Tool[..., Any]:
+        """Return a tool, ``tool_search``, with which a model finds the tools of this registry.
+
+        Add it to what you bind. Anthropic and OpenAI's Responses API load what it finds: mark the
+        tools as ``deferred``, and the request keeps its prefix, so the cache keeps it, too. Other
+        providers get the names and descriptions as a text. It always searches the tools that the
+        registry has at that moment.
+
+        Args:
+            k: How many tools it returns at most.
+            embed: A function that returns the vectors of texts. Tools are then ranked by the cosine
+                of their vectors and not by their words.
+
+        Raises:
+            UsageError: ``k`` is no number of tools.
+        """
+        from toolshape._bound.search import ToolSearch  # noqa: PLC0415 - few programs search
+
+        return make_tool(
+            ToolSearch(lambda: list(self), k, embed),
+            parse_options({"effects": ["read"]}),
+            None,
+        )
 
     def check(self) -> None:
         """Read the definitions of all tools now.

@@ -39,6 +39,7 @@ try:
         standard_input,
     )
     from toolshape._cli.replaying import replaying
+    from toolshape._cli.searching import searching
     from toolshape._cli.serving import serving
     from toolshape._cli.verifying import verifying
 except ImportError as error:
@@ -391,6 +392,7 @@ main.add_command(evaluation)
 main.add_command(locking)
 main.add_command(paging)
 main.add_command(replaying)
+main.add_command(searching)
 main.add_command(serving)
 main.add_command(verifying)
 

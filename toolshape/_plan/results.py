@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar, 
 from toolshape._families.receive import ending_of
 from toolshape._families.wire.bodies import parse_body
 from toolshape._families.wire.content import visible_text
-from toolshape._families.wire.ending import Ending
+from toolshape._families.wire.ending import Ending, without_calls
 from toolshape._families.wire.provider import Provider
 from toolshape._plan.plan_state import AnswerState, StoredAnswerTarget
 from toolshape._plan.resolve import resolve_call
@@ -742,9 +742,10 @@ def ending_of_results(results: Results) -> Ending:
     response = response_of_results(results)
     if response is None:
         response = list(results._assistant)
-    return ending_with_finish(
-        ending_of(results.provider, response), results.finish, results.finish_raw
-    )
+    ending = ending_of(results.provider, response)
+    if ending.waiting:
+        ending = without_calls(ending, {call.id for call in results.calls})
+    return ending_with_finish(ending, results.finish, results.finish_raw)
 
 
 def ending_with_finish(ending: Ending, finish: Finish | None, finish_raw: Any) -> Ending:

@@ -439,7 +439,9 @@ class Handlers:
             return None
         handler = self.compiled.get(shape.wire_name)
         if handler is None:
-            whole = self._whole
+            # A search names only tools of its own request, so a subset has a handler of its own.
+            is_search = getattr(shape.tool.function, "finds_tools", False)
+            whole = None if is_search else self._whole
             handler = Handler(shape, self) if whole is None else whole.find(shape.wire_name)
             assert handler is not None  # noqa: S101 - a subset has only shapes of the whole
             handler = handler if self.context is None else handler.in_context(self.context)

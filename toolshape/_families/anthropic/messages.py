@@ -22,6 +22,7 @@ from toolshape._families.wire.content import (
 )
 from toolshape._families.wire.histories import AN_OBJECT, Histories, history_rules
 from toolshape._records.calls import JsonObject, WireCall, WireMessage
+from toolshape._records.found import found_entries
 from toolshape._records.parts import (
     File,
     Image,
@@ -94,6 +95,8 @@ def _read_block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one re
         return call_part(read_call(block), path)
     if kind == "tool_result":
         return _read_result(block, path)
+    if kind == "tool_reference":  # what a search found; another provider reads the name
+        return TextPart(text=str(block.get("tool_name", "")), raw=block, path=path)
     if inner_text := _document_text(block, kind):
         return TextPart(text=inner_text, raw=block, path=path)
     media = _read_media(block)
@@ -391,12 +394,27 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
     """
     content: list[JsonObject] = []
     for result in results:
-        call_id, text, is_error = result.call.id, result.text, result.error is not None
-        if is_error or result.parts:
-            content.append(write_result(call_id, text, result.parts, is_error=is_error))
-        else:
+        call_id, text = result.call.id, result.text
+        if result.is_text and result.error is None:  # neither parts nor what a search found
             content.append({"type": "tool_result", "tool_use_id": call_id, "content": text})
+        elif references := _references(result):
+            content.append({"type": "tool_result", "tool_use_id": call_id, "content": references})
+        else:
+            is_error = result.error is not None
+            content.append(write_result(call_id, text, result.parts, is_error=is_error))
     return [{"role": "user", "content": content}]
+
+
+def _references(result: Result) -> list[JsonObject] | None:
+    """Return the blocks that load the tools that a search found; nothing stands beside them.
+
+    An empty list is refused, so a search that found nothing is a text. The form is that of the
+    guide to tool search, and of a recorded round trip without a beta header, 2026-11-28.
+    """
+    found = found_entries(result)
+    if found is None:
+        return None
+    return [{"type": "tool_reference", "tool_name": name} for name in found]
 
 
 def write_result_part(part: ToolResultPart) -> JsonObject:

@@ -31,6 +31,7 @@ from toolshape._records.calls import (
     WireMessage,
     plain_text,
 )
+from toolshape._records.found import SEARCH_NAME, found_entries
 from toolshape._records.parts import (
     File,
     Image,
@@ -60,6 +61,7 @@ ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
 
 The arguments of a custom call are plain text.
 """
+SEARCH_CALL = "tool_search_call"
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 
 
@@ -312,6 +314,9 @@ HISTORIES = Histories(
 
 def read_call(item: Any) -> WireCall:
     kind = member(item, "type")
+    if kind == SEARCH_CALL:
+        arguments = member(item, "arguments")
+        return WireCall(member(item, "call_id") or "", SEARCH_NAME, arguments, item)
     arguments = member(item, ARGUMENTS[kind])
     if kind == "custom_tool_call" and isinstance(arguments, str):
         arguments = {PLAIN_TEXT: arguments}
@@ -324,15 +329,35 @@ def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
 
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
     return [
-        write_result(
-            result.call.id,
-            result.text,
-            None if result.error is None else result.error.code,
-            result.parts,
-            result.call.raw,
-        )
+        write_result(result.call.id, result.text, None, (), result.call.raw)
+        if result.is_text and result.error is None
+        else _write_any_result(result)
         for result in results
     ]
+
+
+def _write_any_result(result: Result) -> JsonObject:
+    """Write an error, parts, a value as JSON, or what a search of the client's found."""
+    if member(result.call.raw, "type") == SEARCH_CALL:
+        return _write_found(result)
+    code = None if result.error is None else result.error.code
+    return write_result(result.call.id, result.text, code, result.parts, result.call.raw)
+
+
+def _write_found(result: Result) -> JsonObject:
+    """Write what a search of the client's found: the whole definitions, which are then loaded.
+
+    The item has no place for words, so an error is a search that found nothing
+    (``ResponseToolSearchOutputItemParam`` of openai 3.57.0, 2026-11-28).
+    """
+    found = found_entries(result) or {}
+    return {
+        "type": "tool_search_output",
+        "call_id": result.call.id,
+        "execution": "client",
+        "status": "completed",
+        "tools": [json.loads(entry) for entry in found.values()],
+    }
 
 
 def write_result_part(part: ToolResultPart) -> JsonObject:

@@ -4,10 +4,12 @@ The types come from openai 3.51.0, read on 2026-11-20. The dialect and the names
 Chat Completions.
 """
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+import functools
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
 
-from toolshape._families.openai_responses.messages import ARGUMENTS, read_call
+from toolshape._families.openai_responses.messages import ARGUMENTS, SEARCH_CALL, read_call
 from toolshape._families.wire.bodies import hold_unless_complete, make_room, member, to_plain_json
 from toolshape._families.wire.ending import Ending, error_words, events_lost, not_over, waits
 from toolshape._families.wire.ids import with_call_ids
@@ -17,6 +19,7 @@ from toolshape._families.wire.provider import (
     Completed,
     Read,
     Reading,
+    ResponseForm,
     TextDelta,
 )
 from toolshape._families.wire.usage import count_at, usage_of
@@ -42,11 +45,20 @@ def _is_call(item: Any) -> bool:
     return isinstance(kind, str) and kind in ARGUMENTS
 
 
+def _is_call_or_search(item: Any) -> bool:
+    """Whether an item is a call, or a search that the client answers."""
+    is_search = member(item, "type") == SEARCH_CALL and member(item, "execution") == "client"
+    return is_search or _is_call(item)
+
+
+IsCall: TypeAlias = Callable[[Any], bool]
+
+
 def recognises(body: Any) -> bool:
     return as_response(body) is not None
 
 
-def read(body: Any) -> Read | None:
+def read(body: Any, is_call: IsCall = _is_call) -> Read | None:
     """Read the calls.
 
     A response of JSON in which every item is known is returned as it came; see ``_read_any``.
@@ -74,10 +86,10 @@ def read(body: Any) -> Read | None:
                     return [*body["output"]], calls, "completed", NOTHING_CUT, True
         except (LookupError, TypeError, AttributeError):
             pass
-    return _read_any(body)
+    return _read_any(body, is_call)
 
 
-def _read_any(body: Any) -> Reading | None:
+def _read_any(body: Any, is_call: IsCall) -> Reading | None:
     """Read any body.
 
     A response has a status instead of a finish reason; an incomplete response states why.
@@ -87,7 +99,7 @@ def _read_any(body: Any) -> Reading | None:
         return None
     output = member(body, "output")
     # A call has two ids: a result names the call_id, never the id.
-    calls = [read_call(item) for item in output if _is_call(item)]
+    calls = [read_call(item) for item in output if is_call(item)]
     reason = member(member(body, "incomplete_details"), "reason")
     # A request needs a type or a role in each item.
     items = [item for item in to_plain_json(output) if "type" in item or "role" in item]
@@ -99,7 +111,7 @@ def _read_any(body: Any) -> Reading | None:
         for item in sent_items
     ]
     sent_items, calls = with_call_ids(
-        sent_items, calls, _is_call, lambda item, call_id: {**item, "call_id": call_id}
+        sent_items, calls, is_call, lambda item, call_id: {**item, "call_id": call_id}
     )
     cut_positions = frozenset(
         at for at, call in enumerate(calls) if member(call.raw, "status") == "incomplete"
@@ -107,7 +119,7 @@ def _read_any(body: Any) -> Reading | None:
     return Reading(sent_items, calls, reason or member(body, "status"), cut_positions)
 
 
-def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
+def fold(body: JsonObject, event: JsonObject, is_call: IsCall = _is_call) -> Iterable[Completed]:
     """Merge an event. Items are found by their index, or by their id where a server leaves it out.
 
     When an item is done, the server sends the whole item once more, and at the end all of them.
@@ -124,11 +136,13 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     if isinstance(event.get("response"), dict):
         received_output = event["response"].get("output") or output
         whole_output = (
-            received_output if _count_calls(received_output) >= _count_calls(output) else output
+            received_output
+            if _count(is_call, received_output) >= _count(is_call, output)
+            else output
         )  # An event with fewer calls must not drop earlier calls.
         body.update({**event["response"], "output": whole_output})
         return (
-            list(enumerate(map(read_call, filter(_is_call, whole_output))))
+            list(enumerate(map(read_call, filter(is_call, whole_output))))
             if kind == "response.completed"
             else ()
         )
@@ -141,7 +155,7 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     if kind in ("response.output_item.added", "response.output_item.done"):
         make_room(output, at, lambda: {"type": "unknown"})
         output[at] = dict(event["item"])
-        if not _is_call(output[at]):
+        if not is_call(output[at]):
             return ()
         position = call_positions.setdefault(at, len(call_positions))
         if not kind.endswith("done") or output[at].get("status") == "incomplete":
@@ -249,8 +263,8 @@ def _join_text(item: JsonObject, event: JsonObject, part_type: str, key: str) ->
     append_text(content[position], key, event.get("delta", ""))
 
 
-def _count_calls(output: Sequence[JsonObject]) -> int:
-    return sum(map(_is_call, output))
+def _count(is_call: IsCall, output: Sequence[JsonObject]) -> int:
+    return sum(map(is_call, output))
 
 
 def text_delta(event: JsonObject) -> TextDelta:
@@ -327,4 +341,13 @@ def usage(body: Any) -> Usage | None:
         count_at(node, "output_tokens"),
         count_at(node, "input_tokens_details.cached_tokens"),
         count_at(node, "output_tokens_details.reasoning_tokens"),
+    )
+
+
+def with_search(form: ResponseForm) -> ResponseForm:
+    """Return the form that reads a search of the client's as a call, for tools that have one."""
+    return replace(
+        form,
+        read=functools.partial(read, is_call=_is_call_or_search),
+        fold=functools.partial(fold, is_call=_is_call_or_search),
     )

@@ -87,6 +87,18 @@ def mark_deferred(entry: JsonObject, where: bool | Namespace) -> JsonObject:
     }
 
 
+def client_search(entry: JsonObject) -> JsonObject:
+    """Write a search of the client's, in place of the function that does it: beside the function
+    the model would call that (``ToolSearchToolParam`` of openai 3.57.0, 2026-11-28).
+    """
+    return {
+        "type": "tool_search",
+        "execution": "client",
+        "description": entry.get("description") or "Finds tools.",
+        "parameters": entry["parameters"],
+    }
+
+
 def merge_groups(entries: list[JsonObject]) -> list[JsonObject]:
     """Merge the groups with the same name; the merged group takes the place of the first group."""
     groups: dict[str, JsonObject] = {}

@@ -80,13 +80,18 @@ def deferral_and_search(request: RequestRead) -> Iterator[RequestFault]:
         as_object(entry).get("type") == "tool_search"
         for entry in as_list(request.body.get("tools"))
     )
+    is_of_client = any(
+        as_object(entry).get("type") == "tool_search"
+        and as_object(entry).get("execution") == "client"
+        for entry in as_list(request.body.get("tools"))
+    )
     deferred = [tool for tool in request.tools if tool.entry.get("defer_loading") is True]
     if deferred and not has_search:
         message = "a deferred tool needs tool_search in the same request"
         yield RequestFault(
             f"{deferred[0].path}.defer_loading", "deferral", message, tool=str(deferred[0].name)
         )
-    elif has_search and not deferred:
+    elif has_search and not deferred and not is_of_client:
         yield RequestFault(
             "tools", "tool_search", "tool_search needs a deferred tool in the same request"
         )

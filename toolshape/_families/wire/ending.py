@@ -6,7 +6,7 @@ calls of tools, as most do, unless somebody reads ``warnings`` or ``waits_for_ap
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from toolshape._records.calls import Finish
@@ -93,6 +93,17 @@ def other_choice(count: int) -> ResponseWarning:
         "nothing else was run: ask for one choice, or pass the choice that you mean"
     )
     return ResponseWarning("other_choice", "", message)
+
+
+def without_calls(ending: Ending, ids: Collection[str]) -> Ending:
+    """Return the ending without the items that are calls of a tool here, such as a search that one
+    app answers by itself and another by a tool.
+    """
+    if not any(item.id in ids for item in ending.waiting):
+        return ending
+    waiting = tuple(item for item in ending.waiting if item.id not in ids)
+    others = tuple(each for each in ending.warnings if each.rule != "waits_for_app")
+    return ending._replace(waiting=waiting, warnings=(*others, *waits(waiting)))
 
 
 def waits(items: Iterable[WaitingItem]) -> tuple[ResponseWarning, ...]:

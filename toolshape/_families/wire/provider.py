@@ -184,7 +184,8 @@ class Deferral(NamedTuple):
     ``search`` is the provider's own tool that the request needs beside deferred tools;
     ``is_search`` recognises any version of it. ``refused`` takes one of the provider's own tools
     and the wire names of the user's tools. It returns why one request cannot hold both, or an empty
-    string.
+    string. ``own_search`` writes the entry of a search of the user's own, which loads the deferred
+    tools in place of the provider's.
     """
 
     mark: Callable[[JsonObject, bool | Namespace], JsonObject]
@@ -193,6 +194,7 @@ class Deferral(NamedTuple):
     is_search: Callable[[Any], bool]
     evidence: str
     refused: Callable[[Any, Collection[str]], str] | None = None
+    own_search: Callable[[JsonObject], JsonObject] = dict
 
 
 class Facts(NamedTuple):

@@ -1,0 +1,275 @@
+"""A search for tools: what it finds, and how each provider loads what it found."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from toolshape import Namespace, Registry, UsageError, tool
+from toolshape._bound.search import words_of
+
+
+@tool(deferred=True, name="forecast.weather")
+def forecast(city: str) -> str:
+    """Tells the weather of the coming days.
+
+    Args:
+        city: The city.
+    """
+    return f"sunny in {city}"
+
+
+@tool(deferred=True)
+def send_mail(to: str) -> str:
+    """Sends an e-mail to a person."""
+    return to
+
+
+@tool(deferred=Namespace("crm", "About customers."))
+def list_orders(customer: str) -> str:
+    """Lists the orders of a customer."""
+    return customer
+
+
+@tool
+def now() -> str:
+    """The time."""
+    return "12:30"
+
+
+TOOLS = Registry([forecast, send_mail, list_orders, now])
+WITH_SEARCH = Registry([*TOOLS, TOOLS.search(k=2)])
+ANTHROPIC_CALL = {
+    "type": "message", "role": "assistant", "stop_reason": "tool_use",
+    "content": [{"type": "tool_use", "id": "t1", "name": "tool_search", "input": {"query": "weather forecast"}}],
+}  # fmt: skip
+
+
+def searched(query: str, call_id: str = "call_1") -> dict[str, Any]:
+    item = {
+        "type": "tool_search_call",
+        "id": "tsc_1",
+        "call_id": call_id,
+        "execution": "client",
+        "status": "completed",
+        "arguments": {"query": query},
+    }
+    return {"object": "response", "status": "completed", "output": [item]}
+
+
+def names(query: str, registry: Registry = TOOLS, **options: Any) -> list[str]:
+    return [found.name for found in registry.search(**options)(query).tools]
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("How will the weather be?", "forecast.weather"),
+        ("mailing somebody", "send_mail"),
+        ("which ORDER did this customer make", "list_orders"),
+        ("sendMail", "send_mail"),
+    ],
+)
+def test_words_find_tools_whatever_their_form(query: str, first: str) -> None:
+    assert names(query)[0] == first
+
+
+def test_the_best_comes_first_with_its_score_and_no_more_than_k() -> None:
+    found = TOOLS.search(k=1)("orders of a customer by mail")
+    assert [one.name for one in found.tools] == ["list_orders"]
+    assert found.tools[0].score > 0
+    assert "say so and call none" in found.note
+
+
+def test_what_matches_nothing_is_told() -> None:
+    found = TOOLS.search()("xylophone")
+    assert found.tools == ()
+    assert "say that there is none" in found.note
+
+
+def test_a_tool_that_is_added_later_is_found_and_the_search_never_finds_itself() -> None:
+    tools = Registry([now])
+    search = tools.add(tools.search())
+    assert names("tool search find", tools) == []
+    tools.add(send_mail)
+    assert [one.name for one in search("mail").tools] == ["send_mail"]
+
+
+def test_choices_and_nested_parameters_are_read() -> None:
+    tools = Registry()
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "object", "properties": {"unit": {"enum": ["furlong"]}}}},
+    }
+    tools.add_definitions([{"name": "one", "description": "One.", "parameters": schema}])
+    tools.add_definitions(
+        [{"name": "two", "description": "Two.", "parameters": {"type": "object"}}]
+    )
+    assert names("furlongs", tools) == ["one"]
+
+
+def test_vectors_of_the_app_rank_instead_of_words() -> None:
+    def embed(texts: list[str]) -> list[list[float]]:
+        return [[float("mail" in text), float("time" in text.lower()), 0.1] for text in texts]
+
+    assert names("electronic mail", embed=embed, k=1) == ["send_mail"]
+    assert names("what time", embed=embed, k=1) == ["now"]
+    with pytest.raises(UsageError, match="vectors"):
+        names("x", embed=lambda texts: [[1.0]])
+
+
+@pytest.mark.parametrize("k", [0, -1, True, "8"])
+def test_k_is_a_number_of_tools(k: Any) -> None:
+    with pytest.raises(UsageError, match="k="):
+        TOOLS.search(k=k)
+
+
+def test_words_are_split_folded_and_without_endings() -> None:
+    assert words_of("getHTTPResponses of the_users2") == ["get", "http", "respons", "user", "2"]
+    assert words_of("天気予報") == ["天気", "気予", "予報"]
+
+
+def test_anthropic_gets_references_and_nothing_else_in_the_result() -> None:
+    bound = WITH_SEARCH.bind("anthropic")
+    sent = bound.request()["tools"]
+    assert [entry["name"] for entry in sent if "defer_loading" not in entry] == [
+        "now",
+        "tool_search",
+    ]
+    [message] = bound.dispatch(ANTHROPIC_CALL).messages
+    assert message["content"][0]["content"][0] == {
+        "type": "tool_reference",
+        "tool_name": "forecast_weather",
+    }
+    assert {block["type"] for block in message["content"][0]["content"]} == {"tool_reference"}
+
+
+def test_anthropic_gets_a_text_if_nothing_was_found_and_never_an_empty_list() -> None:
+    call = json.loads(json.dumps(ANTHROPIC_CALL).replace("weather forecast", "xylophone"))
+    [message] = WITH_SEARCH.bind("anthropic").dispatch(call).messages
+    assert "No tool matches" in message["content"][0]["content"]
+
+
+def test_a_reference_to_a_tool_that_is_not_sent_is_left_out() -> None:
+    bound = WITH_SEARCH.bind("anthropic").subset(exclude=["forecast.weather"])
+    [message] = bound.dispatch(ANTHROPIC_CALL).messages
+    assert {"type": "tool_reference", "tool_name": "forecast_weather"} not in list(
+        message["content"][0]["content"]
+    )
+
+
+def test_responses_searches_by_the_clients_search_and_gets_whole_definitions() -> None:
+    bound = WITH_SEARCH.bind("openai-responses")
+    sent = bound.request()["tools"]
+    [search] = [entry for entry in sent if entry["type"] == "tool_search"]
+    assert search["execution"] == "client"
+    assert search["description"]
+    assert "query" in search["parameters"]["properties"]
+    assert not [entry for entry in sent if entry.get("name") == "tool_search"]
+    results = bound.dispatch(searched("customer orders"))
+    assert (results.finish, results.waits_for_app, results.warnings) == ("tool_calls", (), ())
+    [item] = results.messages
+    assert (item["type"], item["call_id"], item["execution"]) == (
+        "tool_search_output",
+        "call_1",
+        "client",
+    )
+    assert item["tools"][0] == next(entry for entry in sent if entry.get("name") == "crm")
+
+
+def test_responses_streams_a_search_of_the_client() -> None:
+    [item] = searched("mail")["output"]
+    begun = {**item, "status": "in_progress", "arguments": {}}
+    collector = WITH_SEARCH.bind("openai-responses").collector()
+    events = [
+        {
+            "type": "response.created",
+            "sequence_number": 0,
+            "response": {"object": "response", "status": "in_progress", "output": []},
+        },
+        {
+            "type": "response.output_item.added",
+            "sequence_number": 1,
+            "output_index": 0,
+            "item": begun,
+        },
+        {
+            "type": "response.output_item.done",
+            "sequence_number": 2,
+            "output_index": 0,
+            "item": item,
+        },
+        {
+            "type": "response.completed",
+            "sequence_number": 3,
+            "response": {"object": "response", "status": "completed", "output": [item]},
+        },
+    ]
+    calls = [call for event in events for call in collector.feed(event)]
+    assert [call.arguments for call in calls] == [{"query": "mail"}]
+    assert collector.plan().run().messages[0]["type"] == "tool_search_output"
+
+
+def test_without_a_search_here_the_model_still_waits_for_the_app() -> None:
+    results = TOOLS.bind("openai-responses").dispatch(searched("mail"))
+    assert list(results) == []
+    assert [item.kind for item in results.waits_for_app] == ["tool_search_call"]
+
+
+def test_others_get_a_text_and_send_their_tools_as_always() -> None:
+    bound = WITH_SEARCH.bind("openai")
+    function = {"name": "tool_search", "arguments": '{"query": "mail"}'}
+    message = {
+        "role": "assistant",
+        "tool_calls": [{"id": "c", "type": "function", "function": function}],
+    }
+    [answer] = bound.dispatch(
+        {"choices": [{"finish_reason": "tool_calls", "message": message}]}
+    ).messages
+    found = json.loads(answer["content"])
+    assert found["tools"][0]["name"] == "send_mail"
+    assert "say so" in found["note"]
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai-responses"])
+def test_a_find_leaves_the_request_as_it_was_byte_by_byte(provider: str) -> None:
+    bound = WITH_SEARCH.bind(provider)
+    before = json.dumps(bound.request())
+    bound.dispatch(ANTHROPIC_CALL if provider == "anthropic" else searched("mail"))
+    assert json.dumps(bound.request()) == before
+
+
+def test_more_than_128_tools_are_sent_to_responses() -> None:
+    """Chat Completions refuses them, Responses does not."""
+    many = Registry([tool(name=f"t{number}", deferred=True)(lambda: "x") for number in range(184)])
+    assert len(Registry([*many, many.search()]).bind("openai-responses").request()["tools"]) == 185
+
+
+def test_the_command_finds_and_measures(tmp_path: Path) -> None:
+    from toolshape._cli.cli import main
+
+    (tmp_path / "found_here.py").write_text(
+        "from toolshape import Registry, tool\n"
+        "@tool\ndef send_mail(to: str) -> str:\n    'Sends an e-mail.'\n    return to\n"
+        "@tool\ndef weather(city: str) -> str:\n    'Tells the weather.'\n    return city\n"
+        "TOOLS = Registry([send_mail, weather])\n"
+    )
+    gold = tmp_path / "questions.jsonl"
+    questions = [
+        {"query": "mail somebody", "tools": ["send_mail"]},
+        {"query": "rain or shine, the weather", "tools": ["weather", "no_such_tool"]},
+        {"query": "xylophone", "tools": ["weather"]},
+    ]
+    gold.write_text("\n".join(map(json.dumps, questions)))
+    target = f"{tmp_path / 'found_here.py'}:TOOLS"
+    runner = CliRunner()
+    found = runner.invoke(main, ["search", target, "an e-mail", "--json"])
+    assert json.loads(found.output)[0]["name"] == "send_mail"
+    measured = runner.invoke(main, ["search", target, "--gold", str(gold)])
+    assert measured.exit_code == 0, measured.output
+    assert "recall at 1: 66.7%" in measured.output
+    assert "no_such_tool" in measured.output
+    for words in (["search", target], ["search", target, "x", "--gold", str(gold)]):
+        assert runner.invoke(main, words).exit_code == 2

@@ -1,0 +1,41 @@
+"""What a search for tools found."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from toolshape._records.result import Result
+
+SEARCH_NAME = "tool_search"
+"""The name of the tool that searches; OpenAI calls a search of the client by no name at all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundTool:
+    """A tool that a search found, with its score; the best has the highest."""
+
+    name: str
+    description: str
+    score: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundTools:
+    """What a search found, the best first, and what the model is told beside it."""
+
+    tools: tuple[FoundTool, ...]
+    note: str
+
+
+def found_entries(result: Result) -> Mapping[str, bytes] | None:
+    """Return the entries of the tools that a search found, by wire name; ``None`` for the result of
+    any other tool, or if nothing was found.
+
+    Only tools that were sent are returned: a reference to another is refused.
+    """
+    value, group = result.value, getattr(result.call.reader, "group", None)
+    if not isinstance(value, FoundTools) or group is None:
+        return None
+    shapes: Mapping[str, Any] = {shape.name: shape for shape in group.shapes.values()}
+    found = [shapes[tool.name] for tool in value.tools if tool.name in shapes]
+    return {shape.wire_name: shape.entry for shape in found} or None
