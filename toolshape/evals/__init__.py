@@ -7,6 +7,7 @@ expectation in ``_assign.py``.
 """
 
 from toolshape.evals._answer import ExpectAnswer
+from toolshape.evals._batch import batch_entries, judge_batch
 from toolshape.evals._case import Case
 from toolshape.evals._evaluate import Model, evaluate
 from toolshape.evals._expect import Expect, never
@@ -34,9 +35,11 @@ __all__ = [
     "Share",
     "Verdict",
     "anything",
+    "batch_entries",
     "close_to",
     "containing",
     "evaluate",
+    "judge_batch",
     "matching",
     "never",
     "one_of",

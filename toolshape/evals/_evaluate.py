@@ -107,7 +107,7 @@ async def evaluate(
     else:
         tracks = dict(tools)
     case_list = list(cases)
-    _check(tracks, case_list, trials, limit)
+    check_cases(tracks, case_list, trials, limit)
     semaphore = asyncio.Semaphore(limit)
     extra_observers = () if record is None else (record,)
 
@@ -116,7 +116,7 @@ async def evaluate(
         async with semaphore:
             judgement, responses = await _ask_case(registry, case, models[name], track)
         verdict = replace(judgement, model=name, trial=trial)
-        bound = registry.bind(models[name].provider, models[name].strict, output=_output_of(case))
+        bound = registry.bind(models[name].provider, models[name].strict, output=output_of(case))
         for response in responses:
             notes = {"case": case.name, "model": name, "trial": trial, "label": verdict.label}
             notes |= {"track": track} if track else {}
@@ -135,7 +135,7 @@ async def evaluate(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _check(tracks: Mapping[str, Registry], asked: list[Case], trials: int, limit: int) -> None:
+def check_cases(tracks: Mapping[str, Registry], asked: list[Case], trials: int, limit: int) -> None:
     """Check the arguments of ``evaluate``.
 
     Raises:
@@ -227,16 +227,12 @@ async def _ask_case(
         verdict = Verdict(
             case=case.name, label="failed", score=0.0, error=reason, steps=steps, track=track
         )
-        return _with_evidence(verdict, conversation, bound, plans), responses
+        return with_evidence(verdict, conversation, bound, plans), responses
 
     provider = get(model.provider)
-    output = _output_of(case)
+    output = output_of(case)
     bound = tools.bind(provider, model.strict, output=output)
-    conversation = Conversation(
-        tools, case.messages.messages if isinstance(case.messages, Conversation) else ()
-    )
-    if isinstance(case.messages, str):
-        conversation.user(case.messages)
+    conversation = conversation_of(tools, case)
     plans: list[Plan] = []
     responses: list[ObservedResponse] = []
     while True:
@@ -249,7 +245,7 @@ async def _ask_case(
         except Exception as error:  # The client may raise any exception.
             return failed_with(_explain_failure(error, bound))
         try:
-            plan = _plan_unobserved(bound, response)
+            plan = plan_unobserved(bound, response)
         except ResponseError as error:
             responses.append(ObservedResponse(response, error))
             return failed_with(type(error).__name__ if has_secrets(bound.tools) else str(error))
@@ -259,13 +255,13 @@ async def _ask_case(
         try:
             if is_over or not await asyncio.to_thread(_answer_calls, plan, case):
                 verdict = judge_plans(case, plans, bound, track)
-                return _with_evidence(verdict, conversation, bound, plans), responses
+                return with_evidence(verdict, conversation, bound, plans), responses
         except UsageError as error:
             return failed_with(f"a fault of the test: {error}")
         conversation += plan.results
 
 
-def _with_evidence(
+def with_evidence(
     verdict: Verdict, conversation: Conversation, bound: Bound, plans: Sequence[Plan]
 ) -> Verdict:
     """Add what the page shows of a trial: the question, the calls, the
@@ -304,7 +300,17 @@ def _text_of(results: Results) -> str:
     return "".join(message.text for message in messages)
 
 
-def _output_of(case: Case) -> Output[Any] | None:
+def conversation_of(tools: Registry, case: Case) -> Conversation:
+    """Return a new conversation that ends with the question of a case."""
+    conversation = Conversation(
+        tools, case.messages.messages if isinstance(case.messages, Conversation) else ()
+    )
+    if isinstance(case.messages, str):
+        conversation.user(case.messages)
+    return conversation
+
+
+def output_of(case: Case) -> Output[Any] | None:
     if case.answer is None:
         return None
     return case.answer.output
@@ -333,7 +339,7 @@ async def _ask_model(model: Model, request: JsonObject, messages: list[Any]) -> 
     return response
 
 
-def _plan_unobserved(bound: Bound, response: Any) -> Plan:
+def plan_unobserved(bound: Bound, response: Any) -> Plan:
     """Plan a response without notifying the observers: ``evaluate``
     notifies them later, with the verdict.
 
