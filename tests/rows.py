@@ -120,6 +120,29 @@ _PLAIN = [
 ]
 _ERROR = "two failed for an internal reason (reference REF)."
 
+_REALTIME_OUTPUT = [
+    {
+        "id": "item_1",
+        "type": "function_call",
+        "status": "completed",
+        "name": "one",
+        "call_id": "call_1",
+        "arguments": '{"x": 1}',
+    },
+    {
+        "id": "item_2",
+        "type": "function_call",
+        "status": "completed",
+        "name": "two",
+        "call_id": "call_2",
+        "arguments": "{}",
+    },
+]
+_LIVE_CALLS = [
+    {"id": "function-call-1", "name": "one", "args": {"x": 1}},
+    {"id": "function-call-2", "name": "two", "args": {}},
+]
+
 ROWS = [
     *(
         Row(
@@ -385,6 +408,53 @@ ROWS = [
         messages=[
             {"id": "a", "name": "one", "result": "one"},
             {"id": "b", "name": "two", "error": _ERROR},
+        ],
+    ),
+    Row(
+        provider="openai-realtime",
+        response={
+            "type": "response.done",
+            "event_id": "event_1",
+            "response": {
+                "id": "resp_1",
+                "object": "realtime.response",
+                "status": "completed",
+                "output": _REALTIME_OUTPUT,
+            },
+        },
+        calls=[("call_1", "one", '{"x": 1}'), ("call_2", "two", "{}")],
+        finish="completed",
+        assistant=[{"type": "conversation.item.create", "item": item} for item in _REALTIME_OUTPUT],
+        messages=[
+            {
+                "type": "conversation.item.create",
+                "item": {"type": "function_call_output", "call_id": "call_1", "output": "one"},
+            },
+            {
+                "type": "conversation.item.create",
+                "item": {
+                    "type": "function_call_output",
+                    "call_id": "call_2",
+                    "output": f"Error [tool_crashed]: {_ERROR}",
+                },
+            },
+        ],
+    ),
+    Row(
+        provider="gemini-live",
+        response={"toolCall": {"functionCalls": _LIVE_CALLS}},
+        calls=[("function-call-1", "one", {"x": 1}), ("function-call-2", "two", {})],
+        finish=None,
+        assistant=[{"toolCall": {"functionCalls": _LIVE_CALLS}}],
+        messages=[
+            {
+                "toolResponse": {
+                    "functionResponses": [
+                        {"id": "function-call-1", "name": "one", "response": {"output": "one"}},
+                        {"id": "function-call-2", "name": "two", "response": {"error": _ERROR}},
+                    ]
+                }
+            }
         ],
     ),
 ]

@@ -64,7 +64,7 @@ def _words(content: Any) -> tuple[str, str]:
 
 def _wires(event: Any, state: JsonObject) -> Sequence[tuple[str, str, Any, Any]]:
     """Read the calls of a message; ``state`` counts those without an id, which Vertex sends."""
-    calls = _get(_get(event, "toolCall"), "functionCalls") or ()
+    calls = _get(_get(event, "toolCall"), "functionCalls") or _calls_of_history(event)
     wires: list[tuple[str, str, Any, Any]] = []
     for call in calls:
         if not isinstance(call, dict):
@@ -74,8 +74,15 @@ def _wires(event: Any, state: JsonObject) -> Sequence[tuple[str, str, Any, Any]]
         if not call_id:
             state["unnamed"] = state.get("unnamed", 0) + 1
             call_id = made_up_id(name, arguments, state["unnamed"])
-        wires.append((call_id, name, arguments, {"functionCall": call}))
+        wires.append((call_id, name, arguments, {"toolCall": {"functionCalls": [call]}}))
     return wires
+
+
+def _calls_of_history(event: JsonObject) -> list[Any]:
+    """Return the calls in a history with which a client begins a session."""
+    turns = _get(_get(event, "clientContent"), "turns") or ()
+    parts = [part for turn in turns for part in _get(turn, "parts") or ()]
+    return [call for part in parts if (call := _get(part, "functionCall")) is not None]
 
 
 def incomplete(state: JsonObject) -> Sequence[SessionCall]:  # noqa: ARG001 - a call comes whole
@@ -84,7 +91,9 @@ def incomplete(state: JsonObject) -> Sequence[SessionCall]:  # noqa: ARG001 - a 
 
 def _as_event(body: Any) -> JsonObject | None:
     plain = to_plain_json(body)
-    return plain if isinstance(plain, dict) and _get(plain, "toolCall") is not None else None
+    if not isinstance(plain, dict):
+        return None
+    return plain if _get(plain, "toolCall") is not None or _calls_of_history(plain) else None
 
 
 def recognises(body: Any) -> bool:

@@ -16,12 +16,12 @@ maximum length 32" (several logs of the server, the newest read on 2026-11-28).
 
 def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
     """Write calls of another provider's turn."""
-    return [_create({**write_any_call(call), "call_id": _short(call.id)}) for call in calls]
+    return [created({**write_any_call(call), "call_id": _short(call.id)}) for call in calls]
 
 
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
     """Write results; an output is always a text."""
-    return [_create(_write_output(result)) for result in results]
+    return [created(_write_output(result)) for result in results]
 
 
 def _write_output(result: Result) -> JsonObject:
@@ -32,7 +32,8 @@ def _write_output(result: Result) -> JsonObject:
     return {"type": "function_call_output", "call_id": call_id, "output": item["output"]}
 
 
-def _create(item: JsonObject) -> JsonObject:
+def created(item: JsonObject) -> JsonObject:
+    """Write an item as the event with which a client adds it to a conversation."""
     return {"type": "conversation.item.create", "item": item}
 
 

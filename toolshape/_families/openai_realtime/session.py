@@ -14,6 +14,7 @@ others (pydantic-ai's tests of OpenAI, Azure and xAI), read on 2026-11-28.
 from collections.abc import Sequence
 from typing import Any
 
+from toolshape._families.openai_realtime.messages import created
 from toolshape._families.openai_responses import responses
 from toolshape._families.wire.bodies import member, to_plain_json
 from toolshape._families.wire.ending import Ending, error_words
@@ -118,7 +119,8 @@ def _forget(state: JsonObject, item: JsonObject) -> None:
 
 def _call_of(item: JsonObject, response_id: str) -> SessionCall:
     call_id = str(item.get("call_id") or item.get("id") or "")
-    wire = (call_id, str(item.get("name") or ""), item.get("arguments", ""), item)
+    name, arguments = str(item.get("name") or ""), item.get("arguments", "")
+    wire = (call_id, name, arguments, created(item))
     return SessionCall(response_id, wire)
 
 
@@ -128,9 +130,16 @@ def incomplete(state: JsonObject) -> Sequence[SessionCall]:
 
 
 def _as_response(body: Any) -> JsonObject | None:
-    """Return a response in the form of the Responses API; ``None`` for any other body."""
+    """Return a response in the form of the Responses API; ``None`` for any other body.
+
+    Calls that a client adds to a conversation, as its history, are a response of their own.
+    """
     if member(body, "type") == "response.done":
         body = member(body, "response")
+    events = body if isinstance(body, list) else [body]
+    items = [member(event, "item") for event in events if _is_added_call(event)]
+    if items and len(items) == len(events):
+        return {"object": "response", "status": "completed", "output": to_plain_json(items)}
     if member(body, "object") != "realtime.response":
         return None
     response: JsonObject = to_plain_json(body)
@@ -144,6 +153,11 @@ def _as_response(body: Any) -> JsonObject | None:
     }
 
 
+def _is_added_call(event: Any) -> bool:
+    is_created = member(event, "type") == "conversation.item.create"
+    return bool(is_created and member(member(event, "item"), "type") == "function_call")
+
+
 def recognises(body: Any) -> bool:
     return _as_response(body) is not None
 
@@ -151,7 +165,12 @@ def recognises(body: Any) -> bool:
 def read(body: Any) -> Read | None:
     """Read the calls of a whole response, or of the event that ends one."""
     response = _as_response(body)
-    return None if response is None else responses.read(response)
+    reading = None if response is None else responses.read(response)
+    if reading is None:
+        return None
+    assistant, calls, finish, cut, ends_in_call = reading
+    wires = [(call[0], call[1], call[2], created(to_plain_json(call[3]))) for call in calls]
+    return [created(item) for item in assistant], wires, finish, cut, ends_in_call
 
 
 def ending(body: Any) -> Ending:
