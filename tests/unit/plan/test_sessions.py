@@ -67,6 +67,16 @@ def test_the_model_is_asked_to_go_on_once_all_calls_of_its_response_are_answered
     assert open_session.messages == []
 
 
+def test_events_that_do_not_name_their_response_belong_to_the_last_that_began() -> None:
+    open_session, given_calls = session(), []
+    for event in realtime("resp_1", BONN):
+        event.pop("response_id", None)
+        given_calls += open_session.feed(event)
+    open_session.plan().run()
+    assert [call.id for call in given_calls] == ["call_1"]
+    assert open_session.messages == [output("call_1", "sunny in Bonn"), GO_ON]
+
+
 def test_messages_that_nobody_read_are_kept() -> None:
     open_session = session()
     for event in realtime("resp_1", BONN) + realtime("resp_2", ROME):

@@ -41,7 +41,9 @@ def read_event(state: JsonObject, event: JsonObject) -> SessionEvent | None:
         return None
     if kind in _TEXT:
         return SessionEvent(text=str(event.get("delta") or ""))
-    if kind == "response.output_item.added":
+    if kind == "response.created":
+        state["response"] = member(event.get("response"), "id")
+    elif kind == "response.output_item.added":
         _begin(state, event)
     elif kind == "response.function_call_arguments.delta":
         _grow(state, event)
@@ -59,7 +61,7 @@ def _begin(state: JsonObject, event: JsonObject) -> None:
     if isinstance(item, dict) and item.get("type") == "function_call":
         key = str(item.get("id") or item.get("call_id"))
         if key not in state.setdefault("ended", {}):
-            begun = {"arguments": "", **item, "response": str(event.get("response_id") or "")}
+            begun = {"arguments": "", **item, "response": _response_of(state, event)}
             state.setdefault("items", {}).setdefault(key, begun)
 
 
@@ -69,6 +71,11 @@ def _grow(state: JsonObject, event: JsonObject) -> None:
         append_text(item, "arguments", event["delta"])
 
 
+def _response_of(state: JsonObject, event: JsonObject) -> str:
+    """Return the id of an event's response: the last that began, where a server leaves it out."""
+    return str(event.get("response_id") or state.get("response") or "")
+
+
 def _end_of_item(state: JsonObject, event: JsonObject) -> SessionEvent:
     item = event.get("item")
     if not isinstance(item, dict) or item.get("type") != "function_call":
@@ -76,14 +83,15 @@ def _end_of_item(state: JsonObject, event: JsonObject) -> SessionEvent:
     _forget(state, item)
     if item.get("status", "completed") != "completed":  # cut off: its response says why
         return NOTHING
-    return SessionEvent(calls=(_call_of(item, str(event.get("response_id") or "")),))
+    return SessionEvent(calls=(_call_of(item, _response_of(state, event)),))
 
 
 def _end_of_response(state: JsonObject, event: JsonObject) -> SessionEvent:
     response = event.get("response")
     if not isinstance(response, dict):
         return NOTHING
-    response_id, status = str(response.get("id") or ""), response.get("status")
+    response_id = str(response.get("id") or state.get("response") or "")
+    status = response.get("status")
     items = [item for item in response.get("output") or () if isinstance(item, dict)]
     whole = [
         item
