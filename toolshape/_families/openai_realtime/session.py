@@ -11,7 +11,7 @@ others (pydantic-ai's tests of OpenAI, Azure and xAI), read on 2026-11-28.
 # events of the conversation also carry calls that the client itself wrote as history, and the end
 # of the arguments also comes for a call that was cut off (docstrings of both events).
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from toolshape._families.openai_realtime.messages import created
@@ -39,36 +39,38 @@ def read_event(state: JsonObject, event: JsonObject) -> SessionEvent | None:
     kind = event.get("type")
     if not isinstance(kind, str) or not (kind.startswith(_KINDS) or kind in ("error", "ping")):
         return None
-    if kind in _TEXT:
-        return SessionEvent(text=str(event.get("delta") or ""))
-    if kind == "response.created":
-        state["response"] = member(event.get("response"), "id")
-    elif kind == "response.output_item.added":
-        _begin(state, event)
-    elif kind == "response.function_call_arguments.delta":
-        _grow(state, event)
-    elif kind == "response.output_item.done":
-        return _end_of_item(state, event)
-    elif kind == "response.done":
-        return _end_of_response(state, event)
-    elif kind == "error":
-        return SessionEvent(warning=error_words(event.get("error")) or "an error without words")
+    read = _READERS.get(kind)
+    return NOTHING if read is None else read(state, event)
+
+
+def _read_text(_: JsonObject, event: JsonObject) -> SessionEvent:
+    return SessionEvent(text=str(event.get("delta") or ""))
+
+
+def _read_error(_: JsonObject, event: JsonObject) -> SessionEvent:
+    return SessionEvent(warning=error_words(event.get("error")) or "an error without words")
+
+
+def _begin_response(state: JsonObject, event: JsonObject) -> SessionEvent:
+    state["response"] = member(event.get("response"), "id")
     return NOTHING
 
 
-def _begin(state: JsonObject, event: JsonObject) -> None:
+def _begin_item(state: JsonObject, event: JsonObject) -> SessionEvent:
     item = event.get("item")
     if isinstance(item, dict) and item.get("type") == "function_call":
         key = str(item.get("id") or item.get("call_id"))
         if key not in state.setdefault("ended", {}):
             begun = {"arguments": "", **item, "response": _response_of(state, event)}
             state.setdefault("items", {}).setdefault(key, begun)
+    return NOTHING
 
 
-def _grow(state: JsonObject, event: JsonObject) -> None:
+def _grow_item(state: JsonObject, event: JsonObject) -> SessionEvent:
     item = state.get("items", {}).get(str(event.get("item_id") or event.get("call_id")))
     if item is not None and isinstance(event.get("delta"), str):
         append_text(item, "arguments", event["delta"])
+    return NOTHING
 
 
 def _response_of(state: JsonObject, event: JsonObject) -> str:
@@ -116,6 +118,17 @@ def _end_of_response(state: JsonObject, event: JsonObject) -> SessionEvent:
 
 def _failure(details: Any) -> str:
     return error_words(member(details, "error")) or "the response failed"
+
+
+_READERS: Mapping[str, Callable[[JsonObject, JsonObject], SessionEvent]] = {
+    **dict.fromkeys(_TEXT, _read_text),
+    "response.created": _begin_response,
+    "response.output_item.added": _begin_item,
+    "response.function_call_arguments.delta": _grow_item,
+    "response.output_item.done": _end_of_item,
+    "response.done": _end_of_response,
+    "error": _read_error,
+}
 
 
 def _forget(state: JsonObject, item: JsonObject) -> None:
