@@ -5,16 +5,17 @@ required by another part, by a branch or by another field. So each object is loo
 everything that speaks of it, and nothing is taken out before all have been seen.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 from toolshape._records.calls import JsonObject
 from toolshape._schema.keywords import BY_NAME
 
 _DATA = ("const", "default", "enum", "example", "examples")
-_BRANCHES = ("anyOf", "oneOf")
-_CONDITIONS = ("if", "then", "else", "not")
-_DEEPEST = 20  # references and parts on the way to one field
+_BRANCHES = ("anyOf", "oneOf", "if", "then", "else", "not")
+
+_Names: TypeAlias = dict[int, set[str]]
+"""Names by the ``id()`` of the schema that they are told of."""
 
 
 def drop_read_only(schema: JsonObject) -> None:
@@ -23,106 +24,92 @@ def drop_read_only(schema: JsonObject) -> None:
     Args:
         schema: The schema of all arguments, whose references lead to its own ``$defs``.
     """
-    _Objects(schema.get("$defs", {})).drop(schema)
+    # A mark holds for whatever has the marked schema as a part, and so do the names of an object's
+    # fields. What is gone from an object is gone from each part and branch that speaks of it, and
+    # nothing of a branch from the object: a field that one branch marks may be another's to require.
+    definitions = schema.get("$defs", {})
+    nodes = {id(node): node for node in _schemas_of(schema.get("properties"), definitions)}
+    parts = {key: list(_parts(node, definitions)) for key, node in nodes.items()}
+    wholes = dict[int, list[int]]()
+    for key, inner in parts.items():
+        for part in inner:
+            wholes.setdefault(part, []).append(key)
+    marked = _spread(
+        {key: {"readOnly"} for key, node in nodes.items() if node.get("readOnly") is True}, wholes
+    )
+    own = {key: _names_of(node, marked) for key, node in nodes.items()}
+    branches = {key: [*parts[key], *_branches(node)] for key, node in nodes.items()}
+    for key, gone in _spread(_spread(own, wholes), branches).items():
+        if key in nodes:
+            _take_out(nodes[key], gone)
 
 
-class _Objects:
-    """The objects of one schema, and what is to be taken out of them."""
+def _spread(names: _Names, arrows: Mapping[int, Iterable[int]]) -> _Names:
+    """Return the names with those that arrive along the arrows; each passes an arrow once."""
+    found: _Names = {}
+    pending = list(names.items())
+    while pending:
+        key, given = pending.pop()
+        known = found.setdefault(key, set())
+        new = given - known
+        if new:
+            known |= new
+            pending += [(other, new) for other in arrows.get(key, ())]
+    return found
 
-    def __init__(self, definitions: JsonObject) -> None:
-        self.definitions = definitions
-        self.gone: list[tuple[JsonObject, str]] = []
-        self.seen: set[tuple[int, frozenset[str]]] = set()
 
-    def drop(self, schema: JsonObject) -> None:
-        roots = [schema.get("properties"), self.definitions]
-        for holder in roots:
-            for node in holder.values() if isinstance(holder, dict) else ():
-                for inner in _schemas_in(node):
-                    self.strip(inner, frozenset())
-        for properties, name in self.gone:
+def _parts(node: JsonObject, definitions: JsonObject) -> Iterator[int]:
+    """Yield the ``id()`` of what holds wherever a schema holds."""
+    if "$ref" in node:
+        name = str(node["$ref"]).rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+        yield id(definitions.get(name))
+    yield from map(id, _list(node.get("allOf")))
+
+
+def _branches(node: JsonObject) -> Iterator[int]:
+    """Yield the ``id()`` of what may speak of the object of a schema, if it holds."""
+    for keyword in _BRANCHES:
+        value = node.get(keyword)
+        yield from map(id, value if isinstance(value, list) else [value])
+
+
+def _names_of(node: JsonObject, marked: _Names) -> set[str]:
+    properties = node.get("properties")
+    if not isinstance(properties, dict):
+        return set()
+    return {name for name, inner in properties.items() if id(inner) in marked}
+
+
+def _take_out(node: JsonObject, gone: set[str]) -> None:
+    """Let an object neither have the fields that are gone nor require one."""
+    properties, dependent = node.get("properties"), node.get("dependentRequired")
+    if isinstance(properties, dict):
+        for name in gone:
             properties.pop(name, None)
-
-    def strip(self, node: Any, inherited: frozenset[str]) -> None:
-        """Let nothing that speaks of an object require a field that is gone."""
-        # What holds for the object holds for each part and branch, and nothing of a branch for the
-        # object: a field that one branch marks may be another's to require.
-        node = self.target(node)
-        if not node:
-            return
-        gone = inherited | self.read_only_names(node, 0)
-        if not gone or (id(node), gone) in self.seen:
-            return
-        self.seen.add((id(node), gone))
-        properties = node.get("properties")
-        for name in gone & _names(properties):
-            self.gone.append((properties, name))
-        if isinstance(node.get("required"), list):
-            node["required"] = [name for name in node["required"] if not _is_in(name, gone)]
-        dependent = node.get("dependentRequired")
-        if isinstance(dependent, dict):
-            node["dependentRequired"] = {
-                name: [each for each in needed if not _is_in(each, gone)]
-                for name, needed in dependent.items()
-                if isinstance(needed, list)
-            }
-        for keyword in ("allOf", *_BRANCHES):
-            for part in _list(node.get(keyword)):
-                self.strip(part, gone)
-        for keyword in _CONDITIONS:
-            self.strip(node.get(keyword), gone)
-
-    def read_only_names(self, node: JsonObject, depth: int) -> frozenset[str]:
-        """Return the names of the read-only fields of an object, also those of its parts."""
-        properties = node.get("properties")
-        found: set[str] = set()
-        if isinstance(properties, dict):
-            found |= {name for name, inner in properties.items() if self.is_read_only(inner, 0)}
-        for part in _list(node.get("allOf")) if depth < _DEEPEST else ():
-            found |= self.read_only_names(self.target(part), depth + 1)
-        return frozenset(found)
-
-    def is_read_only(self, node: Any, depth: int) -> bool:
-        """Whether a field is marked, where it stands, behind references, or in a part."""
-        if not isinstance(node, dict) or depth > _DEEPEST:
-            return False
-        if node.get("readOnly") is True:
-            return True
-        parts = _list(node.get("allOf"))
-        if "$ref" in node:
-            parts = [*parts, self.definitions.get(_name_of(node["$ref"]))]
-        return any(self.is_read_only(part, depth + 1) for part in parts)
-
-    def target(self, node: Any) -> JsonObject:
-        """Return what a reference leads to; an empty schema if it leads nowhere."""
-        for _ in range(_DEEPEST):
-            if not isinstance(node, dict):
-                break
-            if "$ref" not in node:
-                return node
-            node = self.definitions.get(_name_of(node["$ref"]))
-        return {}
+    if isinstance(node.get("required"), list):
+        node["required"] = _without(node["required"], gone)
+    if isinstance(dependent, dict):
+        node["dependentRequired"] = {
+            name: _without(needed, gone)
+            for name, needed in dependent.items()
+            if isinstance(needed, list)
+        }
 
 
-def _name_of(reference: Any) -> str:
-    return str(reference).rpartition("/")[2].replace("~1", "/").replace("~0", "~")
-
-
-def _names(properties: Any) -> frozenset[str]:
-    return frozenset(properties) if isinstance(properties, dict) else frozenset()
-
-
-def _is_in(name: Any, names: frozenset[str]) -> bool:
-    return isinstance(name, str) and name in names
+def _without(names: list[Any], gone: set[str]) -> list[Any]:
+    return [name for name in names if not (isinstance(name, str) and name in gone)]
 
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _schemas_in(node: Any) -> Iterator[JsonObject]:
-    """Yield a schema and those inside it; data is none, and a field may be called like a keyword."""
-    pending: list[tuple[Any, bool]] = [(node, False)]
+def _schemas_of(*holders: Any) -> Iterator[JsonObject]:
+    """Yield the schemas under names, and those inside them.
+
+    Data is no schema, and a field may be called like a keyword.
+    """
+    pending: list[tuple[Any, bool]] = [(holder, True) for holder in holders]
     while pending:
         current, holds_by_name = pending.pop()
         if isinstance(current, dict):

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import gzip
 import json
+import threading
 from urllib.parse import parse_qsl
 
 import pytest
@@ -643,3 +644,47 @@ def test_what_a_subject_costs():
     assert list(cost.by_tag().items()) == list(wanted.items())
     assert f"characters by tag: two {wanted['two']:,}, one {wanted['one']:,}" in str(cost)
     assert json.loads(cost.to_json())["by_tag"] == wanted
+
+
+def within(seconds, run):
+    """What a function returns, if it does in time; a thread that does not end is left behind."""
+    done = []
+    thread = threading.Thread(target=lambda: done.append(run()), daemon=True)
+    thread.start()
+    thread.join(seconds)
+    assert done, f"not done within {seconds} s"
+    return done[0]
+
+
+def schema_of(name):
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def levels(count, inner):
+    """A chain of schemas; ``inner`` says what each is of the reference to the next one."""
+    schemas = {f"S{i}": inner(i, schema_of(f"S{i + 1}")) for i in range(count)}
+    return {**schemas, f"S{count}": {"type": "object", "properties": {"id": READ_ONLY, "n": TEXT}}}
+
+
+def marked(name, *inner):
+    return {"properties": {name: READ_ONLY}, "oneOf": list(inner)}
+
+
+SHARED = {
+    "a diamond at each level": levels(100, lambda _, inner: {"allOf": [inner, inner], "required": ["id"]}),
+    "an object that is its own part": {"S0": {"allOf": [schema_of("S0"), schema_of("S0")], "required": ["n"]}},
+    "two branches at each level": levels(
+        60, lambda i, inner: {"oneOf": [marked(f"a{i}", inner), marked(f"b{i}", inner)]}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("schemas", SHARED.values(), ids=SHARED)
+def test_parts_that_are_shared_are_looked_at_once(schemas):
+    document = document_of(method="post", body=body_of("application/json", schema_of("S0")))
+    document["components"] = {"schemas": schemas}
+    api = openapi.load(document, Server().client())
+    tools = within(5, api.tools)
+    text = "; ".join(each.reason for each in api.left_out) or json.dumps(tools["op"].input_schema)
+    assert '"id"' not in text
+    assert "readOnly" not in text
