@@ -31,6 +31,7 @@ from toolshape.openapi._operations import (
     LeftOut,
     Operation,
     Parameter,
+    RefusedError,
     at,
     operations_of,
 )
@@ -105,7 +106,9 @@ class Api:
             operation = self.operations[name]
             try:
                 self._tools[name] = self._make(operation)
-            except (DefinitionError, BundleError, UnsupportedError, RecursionError) as error:
+            except (
+                DefinitionError, BundleError, UnsupportedError, RefusedError, RecursionError,
+            ) as error:  # fmt: skip
                 if isinstance(error, DefinitionError):
                     reason = "; ".join(map(str, error.problems))
                 else:
@@ -128,6 +131,7 @@ class Api:
             options["approve"] = self._approve
         definition = _definition(operation, self._document)
         parameters: JsonObject = copy_json(bundle(definition["parameters"], self._documents).schema)
+        _refuse_what_is_no_json(parameters)
         drop_read_only(parameters)
         made = make_from_definition(
             {**definition, "parameters": parameters},
@@ -139,6 +143,29 @@ class Api:
         )
         size = len(json.dumps(made.input_schema))
         return made if size <= _MUCH else with_finding(made, _is_large(made, size))
+
+
+def _refuse_what_is_no_json(schema: JsonObject) -> None:
+    """Check that a schema is JSON, as a document that was read from YAML may not be.
+
+    Raises:
+        RefusedError: It holds a date, or a key that is no text.
+    """
+    pending: list[Any] = [schema]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, dict):
+            for key in node:
+                if not isinstance(key, str):
+                    raise RefusedError(f"the key {key!r} in a schema is no text: put it in quotes")
+            pending += node.values()
+        elif isinstance(node, list):
+            pending += node
+        elif not isinstance(node, _SCALARS):
+            raise RefusedError(f"{node!r} in a schema is no value of JSON: put it in quotes")
+
+
+_SCALARS = (str, int, float, type(None))
 
 
 def _is_large(tool: Tool[..., Any], size: int) -> Finding:

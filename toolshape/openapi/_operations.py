@@ -131,7 +131,7 @@ class LeftOut:
 class _Named:
     """A part of the document with its own place, after references were followed."""
 
-    node: JsonObject
+    node: Any
     place: str
 
 
@@ -150,17 +150,16 @@ def operations_of(
     paths = document.get("paths")
     for path, item in paths.items() if isinstance(paths, dict) else ():
         try:
-            shared = _path_item(document, item, path)
+            fields = _path_item(document, item, path)
         except RefusedError as error:
-            yield LeftOut(name="", method="", path=path, reason=str(error))
+            yield LeftOut(name="", method="", path=str(path), reason=str(error))
             continue
         for method in _METHODS:
-            node = shared.node.get(method)
-            if not isinstance(node, dict):
+            if method not in fields or not isinstance(fields[method].node, dict):
                 continue
-            name = _free_name(_name_of(node, method, path), taken)
+            name = _free_name(_name_of(fields[method].node, method, path), taken)
             try:
-                yield _operation(document, shared, method, path, name, filled)
+                yield _operation(document, fields, method, path, name, filled)
             except RefusedError as error:
                 yield LeftOut(name=name, method=method.upper(), path=path, reason=str(error))
 
@@ -176,24 +175,29 @@ def _name_of(node: JsonObject, method: str, path: str) -> str:
     return method
 
 
-def _path_item(document: JsonObject, item: Any, path: str) -> _Named:
-    """Return a path with what is beside its reference, if it has one.
+def _path_item(document: JsonObject, item: Any, path: Any) -> dict[str, _Named]:
+    """Return the fields of a path with those beside its reference, each with its own place.
 
     Raises:
-        RefusedError: The reference leads nowhere, or the path holds signs that no address has.
+        RefusedError: The reference leads nowhere, a field is on both sides of it, or the path is no
+            text, or holds signs that no address has.
     """
+    if not isinstance(path, str):
+        raise RefusedError(f"the path {path!r} is no text")
     if any(ord(sign) < ord(" ") or ord(sign) == _DELETE for sign in path):
         raise RefusedError("the path holds signs that cannot be sent")
-    found = _follow(document, item, _pointer("paths", path))
-    if found.node is item:
-        return found
-    beside = {key: value for key, value in item.items() if key in _METHODS}
-    for method in beside:
-        if method in found.node:
-            raise RefusedError(f"the path says twice what its {method.upper()} is")
-    return _Named(node={**found.node, **beside}, place=found.place)
+    here = _Named(node=item, place=_pointer("paths", path))
+    behind = _follow(document, item, here.place)
+    found: dict[str, _Named] = {}
+    for holder in (behind,) if behind.node is item else (behind, here):
+        for field in (each for each in _FIELDS if each in holder.node):
+            if field in found:
+                raise RefusedError(f"the path and what it refers to both say its {field!r}")
+            found[field] = _Named(node=holder.node[field], place=f"{holder.place}/{field}")
+    return found
 
 
+_FIELDS = (*_METHODS, "parameters", "servers")
 _DELETE = 0x7F
 
 
@@ -209,20 +213,22 @@ def _free_name(name: str, taken: "Counter[str]") -> str:
 
 def _operation(
     document: JsonObject,
-    shared: _Named,
+    fields: Mapping[str, _Named],
     method: str,
     path: str,
     name: str,
     filled: frozenset[tuple[str, str]],
 ) -> Operation:
-    node = shared.node[method]
-    for holder in (node, shared.node):
+    node, place = fields[method].node, fields[method].place
+    shared = {key: field.node for key, field in fields.items()}
+    for holder in (node, shared):
         if _addresses(holder) - _addresses(document):
             raise RefusedError("it has servers of its own, and the app names one")
     found: dict[tuple[str, str], _Named] = {}
-    for holder, place in ((shared.node, shared.place), (node, f"{shared.place}/{method}")):
-        for index, given in enumerate(_list(holder.get("parameters"))):
-            parameter = _follow(document, given, f"{place}/parameters/{index}")
+    own = _Named(node=node.get("parameters"), place=f"{place}/parameters")
+    for listed in filter(None, (fields.get("parameters"), own)):
+        for index, given in enumerate(_list(listed.node)):
+            parameter = _follow(document, given, f"{listed.place}/{index}")
             where, its_name = str(parameter.node.get("in")), str(parameter.node.get("name"))
             if where in ("header", "cookie") and not _TOKEN.fullmatch(its_name):
                 raise RefusedError(f"{its_name!r} is no name of a {where}")
@@ -244,7 +250,7 @@ def _operation(
     for variable in in_path:
         if ("path", variable) not in kept:
             raise RefusedError(f"no parameter says what {{{variable}}} in the path is")
-    body = _body(document, node, f"{shared.place}/{method}")
+    body = _body(document, node, place)
     arguments = _argument_names([*kept, *([("request", "body")] if body else ())])
     parameters = tuple(
         _parameter(arguments[key], key, parameter) for key, parameter in kept.items()
@@ -304,10 +310,10 @@ def _parameter(argument: str, key: tuple[str, str], given: _Named) -> Parameter:
     node = given.node
     if where is None:
         raise RefusedError(f"the parameter {name!r} is in {key[0]!r}, where no parameter can be")
-    content = node.get("content")
+    content = _media_types(node)
     style = str(node.get("style") or _USUAL_STYLE[where])
     place: str | None = f"{given.place}/schema" if "schema" in node else None
-    if isinstance(content, dict) and content:
+    if content:
         [media_type, *others] = content
         if others or not _is_json(media_type):
             raise RefusedError(f"the parameter {name!r} is written as {', '.join(content)}")
@@ -324,7 +330,7 @@ def _parameter(argument: str, key: tuple[str, str], given: _Named) -> Parameter:
         where=where,
         style=style,
         explode=bool(node.get("explode", style in ("form", "deepObject"))),
-        is_json=isinstance(content, dict) and bool(content),
+        is_json=bool(content),
         is_required=where == "path" or node.get("required") is True,
         description=_text(node.get("description")),
         place=place,
@@ -336,8 +342,8 @@ def _body(document: JsonObject, node: JsonObject, place: str) -> Body | None:
     if "requestBody" not in node:
         return None
     given = _follow(document, node["requestBody"], f"{place}/requestBody")
-    content = given.node.get("content")
-    if not isinstance(content, dict) or not content:
+    content = _media_types(given.node)
+    if not content:
         return None
     # A server takes any of the types that it lists, so one is chosen, in the order of
     # ``_BODY_KINDS``: JSON keeps every value as it is, forms make texts of numbers, a text and bytes
@@ -374,6 +380,21 @@ def _body(document: JsonObject, node: JsonObject, place: str) -> Body | None:
     )
 
 
+def _media_types(node: JsonObject) -> JsonObject:
+    """Return what a parameter or a body is written as, if it says so.
+
+    Raises:
+        RefusedError: A media type is no text, as YAML makes of some keys.
+    """
+    content = node.get("content")
+    if not isinstance(content, dict):
+        return {}
+    for media_type in content:
+        if not isinstance(media_type, str):
+            raise RefusedError(f"the media type {media_type!r} is no text")
+    return content
+
+
 def _file_fields(document: JsonObject, schema: Any) -> Iterator[str]:
     """Yield the names of the fields that hold bytes: one file, or a list of files."""
     properties = _schema_of(document, schema).get("properties")
@@ -382,16 +403,20 @@ def _file_fields(document: JsonObject, schema: Any) -> Iterator[str]:
         if node.get("type") == "array":
             node = _schema_of(document, node.get("items"))
         has_media_type = "contentMediaType" in node and "json" not in str(node["contentMediaType"])
-        if node.get("format") in ("binary", "byte") or "contentEncoding" in node or has_media_type:
+        is_file = (
+            node.get("format") in ("binary", "byte") or "contentEncoding" in node or has_media_type
+        )
+        if isinstance(name, str) and is_file:
             yield name
 
 
 def _schema_of(document: JsonObject, schema: Any) -> JsonObject:
     """Return a schema behind its references; an empty one where they lead nowhere."""
     try:
-        return _follow(document, schema, "").node
+        found: JsonObject = _follow(document, schema, "").node
     except RefusedError:
         return {}
+    return found
 
 
 def _encoding(name: str, node: JsonObject) -> Encoding:

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import datetime
 import gzip
 import json
 import threading
@@ -688,3 +689,43 @@ def test_parts_that_are_shared_are_looked_at_once(schemas):
     text = "; ".join(each.reason for each in api.left_out) or json.dumps(tools["op"].input_schema)
     assert '"id"' not in text
     assert "readOnly" not in text
+
+
+DAY = datetime.date(2020, 1, 1)
+ODD = [
+    (document_of(parameter("p", "query", {"type": "string", "default": DAY}), path="/odd"), "datetime.date"),
+    (document_of(path="/odd", method="post", body=body_of("application/json", {"properties": {1: TEXT}})), "key 1"),
+    (document_of(path="/odd", method="post", body={"content": {1: {}}}), "media type 1"),
+    (document_of({"name": "p", "in": "query", "content": {True: {}}}, path="/odd"), "media type True"),
+    (document_of(path=5), "path 5"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("document", "why"), ODD)
+def test_what_yaml_reads_leaves_one_operation_out(document, why):
+    document["paths"]["/fine"] = {"get": {"operationId": "fine"}}
+    api = openapi.load(document, Server().client())
+    assert [tool.name for tool in api.tools()] == ["fine"]
+    [left_out] = api.left_out
+    assert why in left_out.reason
+
+
+def test_what_is_beside_the_reference_of_a_path():
+    """It holds, with the places of its own; what both say is undefined."""
+    beside = {"post": {"operationId": "b", "parameters": [parameter("q", "query")]}}
+    beside["parameters"] = [parameter("tenant", "query", NUMBER, required=True)]
+    document = {
+        "openapi": "3.1.0",
+        "components": {"pathItems": {"x": {"get": {"operationId": "a"}}}},
+        "paths": {"/x": {"$ref": "#/components/pathItems/x", **beside}},
+    }
+    tools = openapi.load(document, Server().client()).tools()
+    assert {tool.name: tool.input_schema["required"] for tool in tools} == {
+        "a": ["tenant"],
+        "b": ["tenant"],
+    }
+    assert list(tools["b"].input_schema["properties"]) == ["tenant", "q"]
+    document["paths"]["/x"]["servers"] = [{"url": "https://uploads.example"}]
+    assert {each.name for each in openapi.load(document, Server().client()).left_out} == {"a", "b"}
+    document["paths"]["/x"]["get"] = {}
+    assert "both say" in openapi.load(document, Server().client()).left_out[0].reason
