@@ -91,8 +91,9 @@ class _Exchange:
         self._operation = operation
         self._written = write_request(operation, arguments)
         self._redirects = 0
-        self._unpack: Any = None
-        self._content = b""
+        self._packing: _Packing | None = None
+        self._raw_bytes = 0
+        self._content = bytearray()
         address = f"{sender.base_url.rstrip('/')}/{self._written.target.lstrip('/')}"
         self.request = _request(sender.client, self._written, operation.method, address)
 
@@ -105,7 +106,7 @@ class _Exchange:
         """
         target = _redirection(self._operation, self.request, response)
         if target is None:
-            self._unpack = _unpacker(response)
+            self._packing = _packing_of(response)
             return True
         self._redirects += 1
         if self._redirects == _MOST_REDIRECTS:
@@ -116,24 +117,34 @@ class _Exchange:
         return False
 
     def is_full(self, chunk: bytes) -> bool:
-        """Add the next bytes from the server; return whether there are more than wanted.
+        """Add the next bytes from the server; return whether no more are wanted.
 
         Raises:
             ToolError: They cannot be unpacked.
         """
-        most = self._sender.most_bytes
-        if self._unpack is not None:  # no further than it is read
-            try:
-                chunk = self._unpack.decompress(chunk, most + 1 - len(self._content))
-            except zlib.error as error:
-                raise ToolError("the answer cannot be unpacked") from error
-        self._content += chunk
-        return len(self._content) > most
+        self._raw_bytes += len(chunk)
+        most, packing = self._sender.most_bytes, self._packing
+        if packing is None:
+            self._content += chunk
+            return len(self._content) > most
+        for start in range(0, len(chunk), _PIECE):
+            piece = chunk[start : start + _PIECE]
+            self._content += packing.read(piece, most + 1 - len(self._content))
+            if packing.is_over or len(self._content) > most:
+                return True
+        return self._is_overfed()
+
+    def _is_overfed(self) -> bool:
+        """Whether more came than bytes that unpack to what is read: it may unpack to nothing."""
+        return self._raw_bytes > 2 * self._sender.most_bytes + _MOST_PACKING
 
     def value(self, response: httpx.Response) -> Any:
         """Return what the server answered; see ``_value``."""
-        most = self._sender.most_bytes
-        return _value(response, self._content[:most], is_cut=len(self._content) > most)
+        most, packing = self._sender.most_bytes, self._packing
+        is_cut = len(self._content) > most
+        if packing is not None:
+            is_cut = is_cut or packing.is_open or self._is_overfed()
+        return _value(response, bytes(self._content[:most]), is_cut=is_cut)
 
 
 @contextlib.contextmanager
@@ -203,21 +214,75 @@ def _redirection(
     return target
 
 
-def _unpacker(response: httpx.Response) -> Any:
-    """Return what unpacks the bytes of an answer; ``None`` if they are not packed, or no longer.
+def _packing_of(response: httpx.Response) -> "_Packing | None":
+    """Return how an answer is packed; ``None`` if it is not, or no longer.
 
     Raises:
-        ToolError: They are packed in a way that is not read.
+        ToolError: It is packed in a way that is not read.
     """
     packed = response.headers.get("Content-Encoding", "").strip().lower()
     if response.is_stream_consumed or packed in ("", "identity"):
         return None
-    if packed not in ("gzip", "deflate"):
+    if packed not in ("gzip", "x-gzip", "deflate"):
         raise ToolError(f"the answer is packed in a way that is not read: {packed}")
-    return zlib.decompressobj(_ANY_HEADER)
+    return _Packing(is_deflate=packed == "deflate")
+
+
+class _Packing:
+    """What is left to unpack of an answer, which is one stream of zlib or members of gzip.
+
+    ``is_over`` says that what follows is none of it, ``is_open`` that a stream did not end.
+    """
+
+    def __init__(self, *, is_deflate: bool) -> None:
+        self._is_deflate = is_deflate
+        self._stream: Any = None
+        self._head = b""
+        self._has_ended = False
+        self.is_over = False
+
+    @property
+    def is_open(self) -> bool:
+        return self._stream is not None or (self._head != b"" and not self._has_ended)
+
+    def read(self, piece: bytes, most: int) -> bytes:
+        """Return what the next bytes hold, unpacked no further than it is read.
+
+        Raises:
+            ToolError: They cannot be unpacked.
+        """
+        found = bytearray()
+        left, self._head = self._head + piece, b""
+        while left and len(found) < most:
+            if self._stream is None:
+                if len(left) < len(_GZIP):
+                    self._head = left
+                    break
+                if self._has_ended and not left.startswith(_GZIP):
+                    self.is_over = True
+                    break
+                self._stream = zlib.decompressobj(self._window(left))
+            try:
+                found += self._stream.decompress(left, most - len(found))
+            except zlib.error as error:
+                raise ToolError("the answer cannot be unpacked") from error
+            left = self._stream.unused_data
+            if self._stream.eof:
+                self._stream, self._has_ended = None, True
+        return bytes(found)
+
+    def _window(self, head: bytes) -> int:
+        """Return how zlib reads what begins so: many servers send deflate without its header."""
+        has_header = head[0] & 0x0F == zlib.DEFLATED and int.from_bytes(head[:2], "big") % 31 == 0
+        if self._is_deflate and not has_header and not head.startswith(_GZIP):
+            return -zlib.MAX_WBITS
+        return _ANY_HEADER
 
 
 _ANY_HEADER = 47  # zlib tells gzip and deflate apart
+_GZIP = b"\x1f\x8b"  # how each member begins (RFC 1952, 2.2: a file is one member after another)
+_PIECE = 4_096  # zlib copies what follows a member, once for each
+_MOST_PACKING = 65_536  # bytes of headers and of empty blocks
 
 
 def _value(response: httpx.Response, content: bytes, *, is_cut: bool) -> Any:
@@ -229,16 +294,18 @@ def _value(response: httpx.Response, content: bytes, *, is_cut: bool) -> Any:
     media_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if response.status_code >= _ERRORS:
         words = _text(response, content)
-        shown = words if len(words) <= _MOST_OF_ERROR else f"{words[:_MOST_OF_ERROR]} [cut]"
+        is_cut = is_cut or len(words) > _MOST_OF_ERROR
+        shown = f"{words[:_MOST_OF_ERROR]} [cut]" if is_cut else words
         head = f"the server answered {response.status_code} {response.reason_phrase}".strip()
         raise ToolError(f"{head}: {shown}" if shown else head)
-    if not content:
+    if not content and not is_cut:
         return None
     if media_type.startswith("image/") and not is_cut:
         return Image(content, media_type=media_type)
     is_json = media_type == "application/json" or media_type.endswith("+json")
     if not is_json and not _is_text(media_type):
-        return f"{len(content)} bytes of {media_type}, which are not shown"
+        more = "more than " if is_cut else ""
+        return f"{more}{len(content)} bytes of {media_type}, which are not shown"
     text = _text(response, content)
     if is_json and not is_cut:
         with contextlib.suppress(ValueError, RecursionError):  # else it is shown as it is

@@ -4,8 +4,10 @@ import asyncio
 import base64
 import datetime
 import gzip
+import itertools
 import json
 import threading
+import zlib
 from urllib.parse import parse_qsl
 
 import pytest
@@ -274,21 +276,27 @@ def test_what_the_client_has_stays():
     assert len(server.requests) == 2
 
 
+class Stream(httpx.SyncByteStream):
+    """What a server sends piece by piece, and how much of it was read."""
+
+    def __init__(self, pieces):
+        self.pieces, self.read = pieces, 0
+
+    def __iter__(self):
+        for piece in self.pieces:
+            self.read += len(piece)
+            yield piece
+
+
+def answer_of(pieces, packing, *, status=200, media_type="text/plain"):
+    headers = {"Content-Encoding": packing, "Content-Type": media_type}
+    return httpx.Response(status, headers=headers, stream=Stream(pieces))
+
+
 def test_a_packed_answer_is_unpacked_as_far_as_it_is_read():
     packed = gzip.compress(b"x" * 1_000)
 
-    class Stream(httpx.SyncByteStream):
-        def __iter__(self):
-            yield packed
-
-    answers = [
-        httpx.Response(
-            200,
-            headers={"Content-Encoding": packing, "Content-Type": "text/plain"},
-            stream=Stream(),
-        )
-        for packing in ("gzip", "br", "deflate, gzip")
-    ]
+    answers = [answer_of([packed], packing) for packing in ("gzip", "br", "deflate, gzip")]
     value, server = call(document_of(), {}, answers[0], most_bytes=10)
     assert value.startswith("xxxxxxxxxx\n[cut")
     assert server.requests[0].headers["Accept-Encoding"] == "identity"
@@ -729,3 +737,67 @@ def test_what_is_beside_the_reference_of_a_path():
     assert {each.name for each in openapi.load(document, Server().client()).left_out} == {"a", "b"}
     document["paths"]["/x"]["get"] = {}
     assert "both say" in openapi.load(document, Server().client()).left_out[0].reason
+
+
+def raw_deflate(content):
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return packer.compress(content) + packer.flush()
+
+
+def packed_of(content):
+    return gzip.compress(content, mtime=0)
+
+
+MEMBERS = packed_of(b"one, ") + packed_of(b"") + packed_of(b"two")
+WHOLE = [
+    (MEMBERS, "gzip", "one, two"),
+    (MEMBERS, "x-gzip", "one, two"),
+    (MEMBERS + b"\0" * 100, "gzip", "one, two"),
+    (MEMBERS + b"\x1f", "gzip", "one, two"),
+    (zlib.compress(b"one"), "deflate", "one"),
+    (raw_deflate(b"one"), "deflate", "one"),
+    (packed_of(b"one"), "deflate", "one"),
+    (b"", "gzip", None),
+    (packed_of(b""), "gzip", None),
+]
+
+
+@pytest.mark.parametrize("length", [1, 7, 10_000])
+@pytest.mark.parametrize(("packed", "packing", "value"), WHOLE)
+def test_a_packed_answer_is_read_to_its_end(packed, packing, value, length):
+    pieces = [packed[at : at + length] for at in range(0, len(packed), length)]
+    assert call(document_of(), {}, answer_of(pieces, packing))[0] == value
+
+
+@pytest.mark.parametrize("length", [1, 10_000])
+def test_a_packed_answer_that_breaks_off_is_told_as_cut(length):
+    packed = packed_of(b"hello ") + packed_of(bytes(range(97, 123)) * 10)
+    for end in (1, 9, len(packed) - 30, len(packed) - 1):
+        pieces = [packed[at : min(at + length, end)] for at in range(0, end, length)]
+        value, _ = call(document_of(), {}, answer_of(pieces, "gzip"))
+        assert "[cut: only the first" in value
+        value, _ = call(document_of(), {}, answer_of(pieces, "gzip", media_type="application/pdf"))
+        assert value.startswith("more than ")
+        with pytest.raises(Exception, match=r"500 Internal Server Error: .*\[cut\]"):
+            call(document_of(), {}, answer_of(pieces, "gzip", status=500))
+    with pytest.raises(Exception, match="cannot be unpacked"):
+        call(document_of(), {}, answer_of([packed[:-8] + bytes(8)], "gzip"))
+
+
+START = packed_of(b"")[:10]
+ENDLESS = [
+    (START, b"\0\0\0\xff\xff" * 13_000, "[cut"),  # empty blocks
+    (b"", packed_of(b"") * 3_000, "[cut"),  # empty members
+    (packed_of(b"hi"), b"x" * 65_000, "hi"),  # what follows the end
+]
+
+
+@pytest.mark.parametrize(("first", "again", "value"), ENDLESS)
+def test_what_unpacks_to_nothing_is_not_read_for_ever(first, again, value):
+    stream = Stream(itertools.chain([first], itertools.repeat(again, 1_000)))
+    headers = {"Content-Encoding": "gzip", "Content-Type": "text/plain"}
+    answer = httpx.Response(200, headers=headers, stream=stream)
+    assert (
+        within(5, lambda: call(document_of(), {}, answer, most_bytes=1_000)[0]).strip()[:4] == value
+    )
+    assert stream.read < 200_000
