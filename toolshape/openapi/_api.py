@@ -290,7 +290,8 @@ def load(
         client: The client that sends the requests, with its credentials, timeouts and retries. With
             an async client, the tools are async.
         base_url: The server. The default is the ``base_url`` of the client. The servers in the
-            document are not used: the app decides where its credentials go.
+            document are not used: the app decides where its credentials go. An operation that names
+            servers of its own is left out, unless this is one of them.
         approve: Whether calls wait for approval; a function gets the ``Operation`` and the
             arguments.
         most_bytes: How many bytes of an answer are read. A longer one is cut, with a note.
@@ -329,7 +330,7 @@ def load(
         *(("query", name.lower()) for name in client.params),
         *(("cookie", name.lower()) for name in client.cookies),
     ]
-    found = list(operations_of(given, own))
+    found = list(operations_of(given, server, own))
     operations = {each.name: each for each in found if isinstance(each, Operation)}
     executor: Executor
     if isinstance(client, httpx.AsyncClient):

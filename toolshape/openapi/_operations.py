@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 from urllib.parse import quote, unquote
 
 from toolshape._records.calls import JsonObject
@@ -135,13 +135,21 @@ class _Named:
     place: str
 
 
+class _Server(NamedTuple):
+    """The address of a server with its variables: their names, defaults, and allowed values."""
+
+    address: str
+    variables: tuple[tuple[str, str, tuple[str, ...]], ...]
+
+
 def operations_of(
-    document: JsonObject, own: Collection[tuple[str, str]] = ()
+    document: JsonObject, base_url: str, own: Collection[tuple[str, str]]
 ) -> Iterator[Operation | LeftOut]:
     """Yield every operation of a document; one that cannot be a tool with the reason.
 
     Args:
         document: The document.
+        base_url: The server that is asked.
         own: The places that the client fills, with their names in small letters: no argument is
             for them.
     """
@@ -159,6 +167,7 @@ def operations_of(
                 continue
             name = _free_name(_name_of(fields[method].node, method, path), taken)
             try:
+                _refuse_other_servers(document, fields, method, base_url)
                 yield _operation(document, fields, method, path, name, filled)
             except RefusedError as error:
                 yield LeftOut(name=name, method=method.upper(), path=path, reason=str(error))
@@ -220,10 +229,6 @@ def _operation(
     filled: frozenset[tuple[str, str]],
 ) -> Operation:
     node, place = fields[method].node, fields[method].place
-    shared = {key: field.node for key, field in fields.items()}
-    for holder in (node, shared):
-        if _addresses(holder) - _addresses(document):
-            raise RefusedError("it has servers of its own, and the app names one")
     found: dict[tuple[str, str], _Named] = {}
     own = _Named(node=node.get("parameters"), place=f"{place}/parameters")
     for listed in filter(None, (fields.get("parameters"), own)):
@@ -290,9 +295,69 @@ def _credentials(document: JsonObject) -> frozenset[tuple[str, str]]:
     return frozenset((*(("header", name) for name in _NO_HEADERS), *keys))
 
 
-def _addresses(holder: JsonObject) -> set[str]:
-    servers = [each for each in _list(holder.get("servers")) if isinstance(each, dict)]
-    return {str(server.get("url")).rstrip("/") for server in servers}
+def _refuse_other_servers(
+    document: JsonObject, fields: Mapping[str, _Named], method: str, base_url: str
+) -> None:
+    """Check that an operation is for the server that is asked.
+
+    Raises:
+        RefusedError: Its servers, which stand for those of the document, are others.
+    """
+    # The app decides where the document's own operations go, be it a server that no document names.
+    # What names others, or only some of them, goes to one of these.
+    own = _servers(fields[method].node.get("servers"))
+    if not own and "servers" in fields:
+        own = _servers(fields["servers"].node)
+    if not own or own == _servers(document.get("servers")):
+        return
+    if not any(_is_at(server, base_url) for server in own):
+        named = ", ".join(sorted(server.address for server in own))
+        raise RefusedError(f"it has servers of its own: load it with base_url= one of {named}")
+
+
+def _servers(given: Any) -> frozenset[_Server]:
+    """Return the servers of a list; one without a scheme is asked as all are, by https."""
+    found: set[_Server] = set()
+    for node in _list(given):
+        if isinstance(node, dict) and isinstance(node.get("url"), str):
+            address = node["url"].rstrip("/")
+            if address.startswith("//"):
+                address = f"https:{address}"
+            found.add(_Server(address, tuple(_variables(node.get("variables")))))
+    return frozenset(found)
+
+
+def _variables(given: Any) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    for name, node in given.items() if isinstance(given, dict) else ():
+        if isinstance(node, dict):
+            yield str(name), str(node.get("default")), tuple(map(str, _list(node.get("enum"))))
+
+
+def _is_at(server: _Server, base_url: str) -> bool:
+    """Whether a URL is that of a server, with some values of its variables."""
+    # A relative address says only the path. All ends that a beginning of the address may have in the
+    # URL are kept, so that the time does not grow with the ways to divide it among variables.
+    url = base_url.rstrip("/").lower()
+    if not server.address.startswith("{") and "://" not in server.address:
+        url = url.partition("://")[2]
+        url = url[url.find("/") :] if "/" in url else ""
+    variables = {
+        name: (values or (default,), not values) for name, default, values in server.variables
+    }
+    ends = {0}
+    for index, part in enumerate(re.split(r"\{([^{}]*)\}", server.address)):
+        values, is_free = variables.get(part, ((), True)) if index % 2 else ((part,), False)
+        free = {after for end in ends for after in range(end + 1, _segment_end(url, end) + 1)}
+        texts = [value.lower() for value in values]
+        ends = {end + len(text) for end in ends for text in texts if url.startswith(text, end)}
+        if is_free:
+            ends |= free
+    return len(url) in ends
+
+
+def _segment_end(url: str, start: int) -> int:
+    end = url.find("/", start)
+    return len(url) if end < 0 else end
 
 
 def _argument_names(keys: list[tuple[str, str]]) -> dict[tuple[str, str], str]:

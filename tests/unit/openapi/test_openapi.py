@@ -801,3 +801,61 @@ def test_what_unpacks_to_nothing_is_not_read_for_ever(first, again, value):
         within(5, lambda: call(document_of(), {}, answer, most_bytes=1_000)[0]).strip()[:4] == value
     )
     assert stream.read < 200_000
+
+
+def servers_of(*addresses, **variables):
+    if not variables:
+        return [{"url": address} for address in addresses]
+    return [{"url": address, "variables": variables} for address in addresses]
+
+
+API = "https://api.example/v1"
+REGIONS = {"enum": ["eu", "us"], "default": "eu"}
+SERVERS = [
+    # those of the document, those of the operation, the base_url, and whether it is asked
+    ((API, "https://b.example"), ("https://b.example",), API, False),
+    ((API, "https://b.example"), ("https://b.example",), "https://b.example/", True),
+    ((API, "https://b.example"), ("https://b.example", f"{API}/"), "https://proxy.example", True),
+    (("//k.local",), ("https://k.local",), "https://mine.example:6443", True),
+    (("//k.local",), ("https://other.local",), "https://OTHER.local", True),
+    (("/v1",), ("/v2",), API, False),
+    (("/v1",), ("/v2",), "https://api.example/v2", True),
+    ((API,), ("https://{t}.example",), "https://acme.example", True),
+    ((API,), ("https://{t}.example",), "https://a/b.example", False),
+    ((API,), ("https://{a}{b}{c}{d}{e}{f}{g}{h}.example",), f"https://{'a' * 200}", False),
+    ((API,), (API + "x",), API, False),
+]
+
+
+@pytest.mark.parametrize(("shared", "own", "base_url", "is_asked"), SERVERS)
+def test_an_operation_goes_to_none_but_its_own_servers(shared, own, base_url, is_asked):
+    document = document_of(servers=servers_of(*own)) | {"servers": servers_of(*shared)}
+    api = within(5, lambda: openapi.load(document, Server().client(), base_url=base_url))
+    assert bool(api.operations) is is_asked
+    if not is_asked:
+        assert own[0] in api.left_out[0].reason
+        assert "base_url=" in api.left_out[0].reason
+
+
+def test_the_variables_of_a_server():
+    def is_asked(base_url, default="eu"):
+        document = document_of(servers=servers_of("https://{r}.example", r=REGIONS))
+        shared = servers_of("https://{r}.example", r={**REGIONS, "default": default})
+        client = Server().client()
+        return bool(
+            openapi.load(document | {"servers": shared}, client, base_url=base_url).operations
+        )
+
+    assert is_asked("https://proxy.example")
+    assert is_asked("https://us.example", default="us")
+    assert not is_asked("https://cn.example", default="us")
+    paths = document_of(servers=servers_of("{s}/v1", s={"default": "https://a.example/x"}))
+    assert openapi.load(paths, Server().client(), base_url="https://a.example/x/v1").operations
+
+
+def test_the_servers_of_an_operation_stand_for_those_of_its_path():
+    document = document_of(servers=servers_of(API))
+    document["paths"]["/x"]["servers"] = servers_of("https://b.example")
+    assert openapi.load(document, Server().client()).operations
+    del document["paths"]["/x"]["get"]["servers"]
+    assert not openapi.load(document, Server().client()).operations
