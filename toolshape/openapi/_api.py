@@ -228,9 +228,8 @@ def _definition(operation: Operation, document: JsonObject) -> JsonObject:
         if body.kind == "bytes":
             text |= {"contentEncoding": "base64", "description": f"{said} The bytes, in base64."}
         properties[body.argument] = text
-    if body is not None and (
-        files := [name for name, each in body.encoding.items() if each.is_file]
-    ):
+    files = [] if body is None else _files(body)
+    if body is not None and files:
         said = properties[body.argument].get("description", "")
         properties[body.argument]["description"] = (
             f"{said} These fields are bytes, in base64: {', '.join(files)}.".strip()
@@ -245,6 +244,12 @@ def _definition(operation: Operation, document: JsonObject) -> JsonObject:
             "additionalProperties": False,
         },
     }
+
+
+def _files(body: Body) -> list[str]:
+    """Return what is said of the fields that are files."""
+    files = [name for name, each in body.encoding.items() if each.is_file]
+    return [*files, "all others"] if body.others.is_file else files
 
 
 def _read(document: Any) -> JsonObject:

@@ -76,7 +76,7 @@ class Parameter:
 class Encoding:
     """How one field of a form is written; ``style`` is ``None`` if the document says nothing of it.
 
-    ``is_file`` says that the field holds bytes, which a model writes in base64.
+    ``is_file`` says that the field is a file, whose bytes a model writes in base64.
     """
 
     style: str | None = None
@@ -87,7 +87,10 @@ class Encoding:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Body:
-    """What of a call is the body of the request, and how it is written."""
+    """What of a call is the body of the request, and how it is written.
+
+    ``others`` is how fields are written that ``encoding`` does not name.
+    """
 
     argument: str
     kind: BodyKind
@@ -96,6 +99,7 @@ class Body:
     description: str
     place: str | None
     encoding: Mapping[str, Encoding]
+    others: Encoding = Encoding()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -424,14 +428,23 @@ def _body(document: JsonObject, node: JsonObject, place: str) -> Body | None:
     kind, chosen = choices[0]
     media = content[chosen] if isinstance(content[chosen], dict) else {}
     encodings = media.get("encoding")
+    # In 3.0 only urlencoded forms have styles, and what says one for multipart is ignored.
+    has_styles = kind != "multipart" or not str(document.get("openapi")).startswith("3.0")
     encoding = {
-        name: _encoding(name, each)
+        name: _encoding(name, each, has_styles=has_styles)
         for name, each in (encodings.items() if isinstance(encodings, dict) else ())
         if isinstance(each, dict)
     }
+    others = Encoding()
     if kind == "multipart":
-        for name in _file_fields(document, media.get("schema")):
-            encoding[name] = replace(encoding.get(name, Encoding()), is_file=True)
+        for name, schema in _fields(document, media.get("schema")):
+            own = others if name is None else encoding.get(name, Encoding())
+            if _is_file(document, schema, own.content_type):
+                own = replace(own, is_file=True)
+            if name is None:
+                others = own
+            else:
+                encoding[name] = own
     schema_place = f"{given.place}/content/{_token(chosen)}/schema" if "schema" in media else None
 
     return Body(
@@ -442,6 +455,7 @@ def _body(document: JsonObject, node: JsonObject, place: str) -> Body | None:
         description=_text(given.node.get("description")),
         place=schema_place,
         encoding=encoding,
+        others=others,
     )
 
 
@@ -460,19 +474,55 @@ def _media_types(node: JsonObject) -> JsonObject:
     return content
 
 
-def _file_fields(document: JsonObject, schema: Any) -> Iterator[str]:
-    """Yield the names of the fields that hold bytes: one file, or a list of files."""
-    properties = _schema_of(document, schema).get("properties")
-    for name, inner in properties.items() if isinstance(properties, dict) else ():
-        node = _schema_of(document, inner)
-        if node.get("type") == "array":
-            node = _schema_of(document, node.get("items"))
-        has_media_type = "contentMediaType" in node and "json" not in str(node["contentMediaType"])
-        is_file = (
-            node.get("format") in ("binary", "byte") or "contentEncoding" in node or has_media_type
-        )
-        if isinstance(name, str) and is_file:
-            yield name
+def _fields(document: JsonObject, schema: Any) -> Iterator[tuple[str | None, Any]]:
+    """Yield the fields of a body with their schemas; ``None`` is the name of all others."""
+    for node in _alternatives(document, schema):
+        properties = node.get("properties")
+        for name, inner in properties.items() if isinstance(properties, dict) else ():
+            if isinstance(name, str):
+                yield name, inner
+        if isinstance(node.get("additionalProperties"), dict):
+            yield None, node["additionalProperties"]
+
+
+def _is_file(document: JsonObject, schema: Any, content_type: str | None) -> bool:
+    """Whether a field is a file, or a list of files; what is in base64 by the schema is a text."""
+    nodes = list(_alternatives(document, schema))
+    nodes += [
+        inner for node in nodes for inner in _alternatives(document, node.get("items", False))
+    ]
+    if any(node.get("format") == "byte" or "contentEncoding" in node for node in nodes):
+        return False
+    if any(
+        node.get("format") == "binary" or "json" not in str(node.get("contentMediaType", "json"))
+        for node in nodes
+    ):
+        return True
+    is_plain = all(_types(node) <= _OF_FILES and "properties" not in node for node in nodes)
+    return is_plain and content_type is not None and not _TEXTUAL.search(content_type)
+
+
+_TEXTUAL = re.compile(r"json|xml|text/|yaml|urlencoded|\*/\*", re.IGNORECASE)
+
+
+_OF_FILES = frozenset(("string", "array", "null"))
+
+
+def _types(node: JsonObject) -> set[str]:
+    given = node.get("type", [])
+    return set(map(str, given if isinstance(given, list) else [given]))
+
+
+def _alternatives(document: JsonObject, schema: Any) -> Iterator[JsonObject]:
+    """Yield a schema behind its references, with its parts and branches, each once."""
+    pending, seen = [schema], set[int]()
+    for given in pending:
+        node = _schema_of(document, given)
+        if id(node) not in seen:
+            seen.add(id(node))
+            yield node
+            for keyword in ("allOf", "anyOf", "oneOf"):
+                pending += _list(node.get(keyword))
 
 
 def _schema_of(document: JsonObject, schema: Any) -> JsonObject:
@@ -484,12 +534,12 @@ def _schema_of(document: JsonObject, schema: Any) -> JsonObject:
     return found
 
 
-def _encoding(name: str, node: JsonObject) -> Encoding:
-    style = node.get("style")
+def _encoding(name: str, node: JsonObject, *, has_styles: bool) -> Encoding:
+    style = node.get("style") if has_styles else None
     if isinstance(style, str) and style not in _STYLES["query"]:
         raise RefusedError(f"the field {name!r} has the style {style!r}")
     content_type = node.get("contentType")
-    is_styled = isinstance(style, str) or "explode" in node
+    is_styled = has_styles and (isinstance(style, str) or "explode" in node)
     found = str(style or "form") if is_styled else None
     return Encoding(
         style=found,

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from toolshape._records.calls import JsonObject
 from toolshape._records.errors import ToolError
-from toolshape.openapi._operations import Body, Encoding, Operation, Parameter
+from toolshape.openapi._operations import Body, Operation, Parameter
 
 _BETWEEN: Mapping[str, tuple[str, str]] = {
     "form": (",", ","),
@@ -286,9 +286,6 @@ def _as_object(body: Body, value: Any) -> JsonObject:
     return value
 
 
-_USUAL_ENCODING = Encoding()
-
-
 def _field(body: Body, name: str, value: Any) -> Iterator[tuple[str, str]]:
     """Yield the pairs of one field of a form.
 
@@ -297,7 +294,7 @@ def _field(body: Body, name: str, value: Any) -> Iterator[tuple[str, str]]:
     """
     # A media type and a style exclude each other; the style counts if both are there (Encoding
     # Object). The styles are those of a query, whose writer is asked.
-    encoding = body.encoding.get(name, _USUAL_ENCODING)
+    encoding = body.encoding.get(name, body.others)
     if encoding.content_type is not None and "json" in encoding.content_type:
         yield name, _json(value)
     elif encoding.style == "deepObject":
@@ -332,9 +329,18 @@ def _field(body: Body, name: str, value: Any) -> Iterator[tuple[str, str]]:
 def _parts(
     body: Body, fields: JsonObject
 ) -> Iterator[tuple[str, tuple[str | None, bytes, str | None]]]:
-    """Yield the parts of a multipart body: a list is its items, an object is JSON text."""
+    """Yield the parts of a multipart body: a list is its items, an object is JSON text.
+
+    Raises:
+        ToolError: A list is empty, or bytes are not in base64.
+    """
     for name, value in fields.items():
-        encoding = body.encoding.get(name, _USUAL_ENCODING)
+        encoding = body.encoding.get(name, body.others)
+        if encoding.style is not None and not encoding.is_file:
+            yield from (
+                (key, (None, text.encode(), None)) for key, text in _field(body, name, value)
+            )
+            continue
         media_type = encoding.content_type
         if media_type is not None and "," in media_type:
             media_type = None  # a choice of several: the server is told none

@@ -175,7 +175,7 @@ def test_bodies():
         sent(octets, {"body": "é"})
     fields = {
         "file": {"type": "string", "format": "binary"},
-        "files": {"type": "array", "items": {"type": "string", "contentEncoding": "base64"}},
+        "files": {"type": "array", "items": {"type": "string", "format": "binary"}},
     }
     parts = body_of(
         "multipart/form-data",
@@ -859,3 +859,82 @@ def test_the_servers_of_an_operation_stand_for_those_of_its_path():
     assert openapi.load(document, Server().client()).operations
     del document["paths"]["/x"]["get"]["servers"]
     assert not openapi.load(document, Server().client()).operations
+
+
+def parts_of(schema, value, version="3.1.0", **media):
+    """What is sent of a multipart body: for each part its headers and its content."""
+    document = document_of(method="post", body=body_of("multipart/form-data", schema, **media))
+    document["openapi"] = version
+    document["components"] = {"schemas": {"File": BINARY}}
+    request = sent(document, {"body": value})
+    boundary = request.headers["Content-Type"].partition("boundary=")[2].encode()
+    parts = [part.split(b"\r\n\r\n", 1) for part in request.content.split(b"--" + boundary)[1:-1]]
+    return [
+        (head.decode().strip().removeprefix("Content-Disposition: form-data; "), content[:-2])
+        for head, content in parts
+    ]
+
+
+BINARY = {"type": "string", "format": "binary"}
+NULL = {"type": "null"}
+AS_FASTAPI = {"type": "string", "contentMediaType": "application/octet-stream"}
+FILES = [
+    {"properties": {"f": {"anyOf": [AS_FASTAPI, NULL]}}},
+    {"properties": {"f": {"anyOf": [{"type": "array", "items": AS_FASTAPI}, NULL]}}},
+    {"properties": {"f": {"type": ["array", "null"], "items": schema_of("File")}}},
+    {"properties": {"f": {"allOf": [schema_of("File")], "description": "A file."}}},
+    {"allOf": [{"properties": {"t": TEXT}}, {"allOf": [{"properties": {"f": schema_of("File")}}]}]},
+    {"anyOf": [{"properties": {"f": BINARY}}, {"properties": {"t": TEXT}}]},
+    {"properties": {"t": TEXT}, "additionalProperties": schema_of("File")},
+]
+
+
+@pytest.mark.parametrize("schema", FILES)
+def test_a_file_is_sent_as_a_file(schema):
+    data = base64.b64encode(b"\x00\xff").decode()
+    is_list = '"array"' in json.dumps(schema)
+    [(head, content), text] = parts_of(schema, {"f": [data] if is_list else data, "t": "AAAA"})
+    assert 'filename="f"' in head
+    assert (content, text) == (b"\x00\xff", ('name="t"', b"AAAA"))
+    body = body_of("multipart/form-data", schema)
+    document = document_of(method="post", body=body)
+    document["components"] = {"schemas": {"File": BINARY}}
+    tool = openapi.load(document, Server().client()).tools()["op"]
+    assert "in base64" in tool.input_schema["properties"]["body"]["description"]
+
+
+def test_a_file_that_only_its_media_type_tells():
+    for field in ({}, TEXT):
+        encoding = {"f": {"contentType": "image/png"}}
+        parts = parts_of({"properties": {"f": field}}, {"f": "AP8="}, encoding=encoding)
+        assert parts == [('name="f"; filename="f"\r\nContent-Type: image/png', b"\x00\xff")]
+    encoding = {"f": {"contentType": "text/csv"}}
+    assert parts_of({"properties": {"f": TEXT}}, {"f": "AP8="}, encoding=encoding) == [
+        ('name="f"\r\nContent-Type: text/csv', b"AP8=")
+    ]
+
+
+def test_what_is_in_base64_by_its_schema_stays_a_text():
+    for version, schema in (
+        ("3.0.3", {"type": "string", "format": "byte"}),
+        ("3.1.0", {"type": "string", "contentEncoding": "base64", "contentMediaType": "image/png"}),
+    ):
+        parts = parts_of({"properties": {"f": schema}}, {"f": "AP8="}, version)
+        assert parts == [('name="f"', b"AP8=")]
+
+
+def test_multipart_has_styles_in_3_1_only():
+    encoding = {"l": {"style": "form", "explode": False}, "o": {"style": "deepObject"}}
+    value = {"l": ["a", "b"], "o": {"k": {"m": 1}}}
+    assert parts_of(OBJECT, value, encoding=encoding) == [
+        ('name="l"', b"a,b"),
+        ('name="o[k][m]"', b"1"),
+    ]
+    assert parts_of(OBJECT, value, "3.0.3", encoding=encoding) == [
+        ('name="l"', b"a"),
+        ('name="l"', b"b"),
+        ('name="o"\r\nContent-Type: application/json', b'{"k":{"m":1}}'),
+    ]
+    encoding = {"f": {"style": "form", "contentType": "image/png"}}
+    [(head, _)] = parts_of({"properties": {"f": BINARY}}, {"f": ""}, "3.0.3", encoding=encoding)
+    assert "image/png" in head
