@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
-from urllib.parse import quote, unquote
+from urllib.parse import parse_qsl, quote, unquote
 
 from toolshape._records.calls import JsonObject
 from toolshape._records.shown import readable_name
@@ -107,7 +107,8 @@ class Operation:
     """One operation of a document, as ``approve=`` gets it.
 
     ``name`` is the name of its tool, ``path`` the template of its path. ``taken`` are the names in
-    the query that are not the model's to write: those of credentials, and what the client adds.
+    the query that are not the model's to write: those of credentials, what the client adds, and
+    what the path says.
     """
 
     name: str
@@ -233,6 +234,8 @@ def _operation(
     filled: frozenset[tuple[str, str]],
 ) -> Operation:
     node, place = fields[method].node, fields[method].place
+    fixed = parse_qsl(path.partition("#")[0].partition("?")[2])
+    filled |= {("query", name.lower()) for name, _ in fixed}
     found: dict[tuple[str, str], _Named] = {}
     own = _Named(node=node.get("parameters"), place=f"{place}/parameters")
     for listed in filter(None, (fields.get("parameters"), own)):

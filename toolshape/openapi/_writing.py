@@ -9,10 +9,10 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import quote
+from typing import Any, TypeVar
+from urllib.parse import quote, unquote
 
 from toolshape._records.calls import JsonObject
 from toolshape._records.errors import ToolError
@@ -65,8 +65,9 @@ def write_request(operation: Operation, arguments: JsonObject) -> Written:
         if parameter.where == "path":
             path = path.replace(f"{{{parameter.name}}}", _in_path(parameter, value))
         elif parameter.where == "query":
-            _refuse_taken(operation, parameter, value)
-            query += _in_query(parameter, value)
+            own = _in_query(parameter, value)
+            _refuse_taken(operation, parameter, _names(own), _names(query))
+            query += own
         elif parameter.where == "header":
             headers[parameter.name] = _plain(parameter, value, _IN_HEADERS, "a header")
         else:
@@ -79,7 +80,7 @@ def write_request(operation: Operation, arguments: JsonObject) -> Written:
     if body is None or (given is None and body.argument not in arguments):
         pass
     elif body.kind == "multipart":
-        parts = tuple(_parts(body, _as_object(body, given)))
+        parts = tuple(_apart(body, _as_object(body, given), _parts))
         if not parts:
             raise ToolError(f"{body.argument} is empty, which cannot be sent")
     else:
@@ -93,22 +94,28 @@ def write_request(operation: Operation, arguments: JsonObject) -> Written:
 _WILD: Mapping[str, str] = {"*/*": "application/json", "text/*": "text/plain"}
 
 
-def _refuse_taken(operation: Operation, parameter: Parameter, value: Any) -> None:
-    """Check that an object whose fields are names in the query takes no other argument's place.
+def _names(query: list[str]) -> set[str]:
+    return {unquote(pair.partition("=")[0]) for pair in query}
+
+
+def _refuse_taken(
+    operation: Operation, parameter: Parameter, names: set[str], written: set[str]
+) -> None:
+    """Check that an argument is sent under no other's name.
 
     Raises:
-        ToolError: It does, or it takes that of a credential.
+        ToolError: It is, or it takes the place of a credential, or of what the path says.
     """
-    if not isinstance(value, dict) or not parameter.explode or parameter.is_json:
-        return
+    # The fields of an object may be names in the query, and so be those of another argument, whether
+    # it is given or not. Those of other objects are known when they are written.
     others = {
         other.name.lower()
         for other in operation.parameters
         if other.where == "query" and other is not parameter
     }
-    for key in value if parameter.style == "form" else ():
-        if key.lower() in others | operation.taken:
-            raise ToolError(f"{parameter.argument} cannot have the field {key!r} here")
+    made = {name for name in names - {parameter.name} if name.lower() in others | operation.taken}
+    if met := sorted(made | (names & written)):
+        raise ToolError(f"{parameter.argument} cannot have the field {met[0]!r} here")
 
 
 def _quoted(text: str) -> str:
@@ -249,13 +256,7 @@ def _content(body: Body, value: Any) -> bytes:
     if body.kind == "json":
         return _json(value).encode()
     if body.kind == "form":
-        fields = _as_object(body, value)
-        pairs: list[tuple[str, str]] = []
-        for name, item in fields.items():
-            own = list(_field(body, name, item))
-            if {key for key, _ in own} & {key for key, _ in pairs}:
-                raise ToolError(f"{name} would be sent under the name of another field")
-            pairs += own
+        pairs = _apart(body, _as_object(body, value), _field)
         return "&".join(f"{_quoted(name)}={_quoted(text)}" for name, text in pairs).encode()
     if not isinstance(value, str):
         raise ToolError(f"{body.argument} must be a text")
@@ -284,6 +285,28 @@ def _as_object(body: Body, value: Any) -> JsonObject:
     if not isinstance(value, dict):
         raise ToolError(f"{body.argument} must be an object")
     return value
+
+
+_Pair = TypeVar("_Pair", bound=tuple[str, Any])
+
+
+def _apart(
+    body: Body, fields: JsonObject, write: Callable[[Body, str, Any], Iterator[_Pair]]
+) -> list[_Pair]:
+    """Return what the fields of a form are written as, each under names of its own.
+
+    Raises:
+        ToolError: Two fields would be sent under one name.
+    """
+    pairs, taken = list[_Pair](), set[str]()
+    for name, value in fields.items():
+        own = list(write(body, name, value))
+        names = {pair[0] for pair in own}
+        if names & taken:
+            raise ToolError(f"{name} would be sent under the name of another field")
+        taken |= names
+        pairs += own
+    return pairs
 
 
 def _field(body: Body, name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -327,27 +350,27 @@ def _field(body: Body, name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _parts(
-    body: Body, fields: JsonObject
+    body: Body, name: str, value: Any
 ) -> Iterator[tuple[str, tuple[str | None, bytes, str | None]]]:
-    """Yield the parts of a multipart body: a list is its items, an object is JSON text.
+    """Yield the parts of one field of a multipart body: a list is its items, an object JSON text.
 
     Raises:
         ToolError: A list is empty, or bytes are not in base64.
     """
-    for name, value in fields.items():
-        encoding = body.encoding.get(name, body.others)
-        if encoding.style is not None and not encoding.is_file:
-            yield from (
-                (key, (None, text.encode(), None)) for key, text in _field(body, name, value)
-            )
-            continue
-        media_type = encoding.content_type
-        if media_type is not None and "," in media_type:
-            media_type = None  # a choice of several: the server is told none
-        for item in value if isinstance(value, list) else [value]:
-            if encoding.is_file:
-                yield name, (name, _bytes(name, item), media_type or "application/octet-stream")
-            elif isinstance(item, (dict, list)) or (media_type and "json" in media_type):
-                yield name, (None, _json(item).encode(), media_type or "application/json")
-            else:
-                yield name, (None, _scalar(name, item).encode(), media_type)
+    encoding = body.encoding.get(name, body.others)
+    if encoding.style is not None and not encoding.is_file:
+        for key, text in _field(body, name, value):
+            yield key, (None, text.encode(), None)
+        return
+    if value == []:
+        raise ToolError(f"{name} is empty, which cannot be sent: leave it out")
+    media_type = encoding.content_type
+    if media_type is not None and "," in media_type:
+        media_type = None  # a choice of several: the server is told none
+    for item in value if isinstance(value, list) else [value]:
+        if encoding.is_file:
+            yield name, (name, _bytes(name, item), media_type or "application/octet-stream")
+        elif isinstance(item, (dict, list)) or (media_type and "json" in media_type):
+            yield name, (None, _json(item).encode(), media_type or "application/json")
+        else:
+            yield name, (None, _scalar(name, item).encode(), media_type)

@@ -938,3 +938,41 @@ def test_multipart_has_styles_in_3_1_only():
     encoding = {"f": {"style": "form", "contentType": "image/png"}}
     [(head, _)] = parts_of({"properties": {"f": BINARY}}, {"f": ""}, "3.0.3", encoding=encoding)
     assert "image/png" in head
+
+
+def said_of(document, arguments):
+    """What the model reads of a call for which nothing is sent."""
+    server = Server()
+    tools = openapi.load(document, server.client()).tools()
+    [result] = tools.dispatch({"name": "op", "arguments": arguments})
+    assert (result.error.code, server.requests) == ("tool_error", [])
+    return str(result.error)
+
+
+DEEP = parameter("p", "query", OBJECT, style="deepObject")
+MEETING = [
+    (document_of(parameter("p", "query", OBJECT), parameter("q", "query", OBJECT)), {"p": {"a": 1}, "q": {"a": 2}}),
+    (document_of(DEEP, parameter("p[k]", "query")), {"p": {"k": 1}, "p[k]": "2"}),
+    (document_of(parameter("p[k]", "query"), DEEP), {"p": {"k": 1}}),
+    (document_of(parameter("p", "query", OBJECT), DEEP | {"name": "d"}), {"p": {"d[k]": 1}, "d": {"k": 2}}),
+    (document_of(parameter("p", "query", OBJECT), path="/x?action=list"), {"p": {"Action": "delete"}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("document", "arguments"), MEETING)
+def test_no_two_names_meet_in_the_query(document, arguments):
+    assert "cannot have the field" in said_of(document, arguments)
+
+
+def test_what_the_path_says_is_no_argument():
+    document = document_of(
+        parameter("view", "query", required=True), parameter("p", "query"), path="/x?view=info"
+    )
+    assert sent(document, {"p": "view"}).url.raw_path == b"/v1/x?view=info&p=view"
+
+
+def test_multipart_refuses_what_other_forms_refuse():
+    body = body_of("multipart/form-data", encoding={"d": {"style": "deepObject"}})
+    document = document_of(method="post", body=body)
+    assert "l is empty" in said_of(document, {"body": {"l": [], "t": "x"}})
+    assert "name of another" in said_of(document, {"body": {"d[x]": 1, "d": {"x": 2}}})
