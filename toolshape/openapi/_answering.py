@@ -23,7 +23,7 @@ from toolshape.openapi._writing import Written, write_request
 _MOST_REDIRECTS = 5
 _MOST_OF_ERROR = 2_000  # characters of the server's words in an error
 _ERRORS = 400
-_READS = ("GET", "HEAD")
+_READS = ("GET", "HEAD", "OPTIONS", "TRACE")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -38,7 +38,7 @@ class Sender:
     def __call__(self, name: str, arguments: JsonObject, context: CallContext) -> Any:
         del context
         exchange = _Exchange(self, self.operations[name], arguments)
-        with _told_to_the_model():
+        with _told_to_the_model(self.operations[name]):
             while True:
                 response = self.client.send(exchange.request, stream=True, follow_redirects=False)
                 try:
@@ -64,7 +64,7 @@ class AsyncSender:
     async def __call__(self, name: str, arguments: JsonObject, context: CallContext) -> Any:
         del context
         exchange = _Exchange(self, self.operations[name], arguments)
-        with _told_to_the_model():
+        with _told_to_the_model(self.operations[name]):
             while True:
                 response = await self.client.send(
                     exchange.request, stream=True, follow_redirects=False
@@ -101,8 +101,8 @@ class _Exchange:
         """Return whether this is the answer; else ``request`` is what a redirect asks for.
 
         Raises:
-            ToolError: The redirect is not followed, or the answer is packed in a way that is not
-                read.
+            ToolError: The redirect is not followed.
+            _UnreadError: The answer is packed in a way that is not read.
         """
         target = _redirection(self._operation, self.request, response)
         if target is None:
@@ -120,7 +120,7 @@ class _Exchange:
         """Add the next bytes from the server; return whether no more are wanted.
 
         Raises:
-            ToolError: They cannot be unpacked.
+            _UnreadError: They cannot be unpacked.
         """
         self._raw_bytes += len(chunk)
         most, packing = self._sender.most_bytes, self._packing
@@ -147,19 +147,45 @@ class _Exchange:
         return _value(response, bytes(self._content[:most]), is_cut=is_cut)
 
 
+class _UnreadError(ValueError):
+    """The server answered, in a way that is not read."""
+
+
+_NOTHING_ARRIVED = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.ProxyError,
+    httpx.UnsupportedProtocol,
+)
+
+
 @contextlib.contextmanager
-def _told_to_the_model() -> Generator[None]:
+def _told_to_the_model(operation: Operation) -> Generator[None]:
     """Say of which kind an error of the connection is, without the address or its secrets.
 
     Raises:
         ToolError: There was one.
     """
+    # A model repeats what did not reach the server. So it reads when that is not known.
     try:
         yield
-    except httpx.TimeoutException as error:
-        raise ToolError("the server did not answer in time") from error
-    except httpx.HTTPError as error:
+    except _NOTHING_ARRIVED as error:
         raise ToolError(f"the server could not be reached ({type(error).__name__})") from error
+    except httpx.TimeoutException as error:
+        raise ToolError(f"the server did not answer in time{_perhaps(operation)}") from error
+    except httpx.HTTPError as error:
+        words = f"the connection to the server broke off ({type(error).__name__})"
+        raise ToolError(f"{words}{_perhaps(operation)}") from error
+    except _UnreadError as error:
+        raise ToolError(f"{error}{_perhaps(operation)}") from error
+
+
+def _perhaps(operation: Operation) -> str:
+    """Return what is said of a call whose answer was not read."""
+    if operation.method in _READS:
+        return ""
+    return "; the call may or may not have had an effect: find out before you call it again"
 
 
 def _request(
@@ -202,6 +228,10 @@ def _redirection(
     """
     if not response.has_redirect_location:
         return None
+    if operation.method not in _READS:
+        raise ToolError(
+            _REDIRECTED.get(response.status_code, _SENT_ELSEWHERE + _perhaps(operation))
+        )
     try:
         target = request.url.join(response.headers["Location"])
     except httpx.InvalidURL as error:
@@ -209,22 +239,29 @@ def _redirection(
     here = (request.url.scheme, request.url.host, request.url.port)
     if (target.scheme, target.host, target.port) != here or target.userinfo:
         raise ToolError(f"the server redirects to {target.host}, which is not followed")
-    if operation.method not in _READS:
-        raise ToolError("the server redirects a call that writes, which is not followed")
     return target
+
+
+_SENT_ELSEWHERE = "the server redirects a call that writes, which is not followed"
+_REDIRECTED: Mapping[int, str] = {
+    303: "the server did what was asked; its answer is elsewhere, which is not followed",
+    307: f"{_SENT_ELSEWHERE}; nothing was done",
+    308: f"{_SENT_ELSEWHERE}; nothing was done",
+}
+"""What the standard says of a call that was redirected (RFC 9110, 15.4); others may be either."""
 
 
 def _packing_of(response: httpx.Response) -> "_Packing | None":
     """Return how an answer is packed; ``None`` if it is not, or no longer.
 
     Raises:
-        ToolError: It is packed in a way that is not read.
+        _UnreadError: It is packed in a way that is not read.
     """
     packed = response.headers.get("Content-Encoding", "").strip().lower()
     if response.is_stream_consumed or packed in ("", "identity"):
         return None
     if packed not in ("gzip", "x-gzip", "deflate"):
-        raise ToolError(f"the answer is packed in a way that is not read: {packed}")
+        raise _UnreadError(f"the answer is packed in a way that is not read: {packed}")
     return _Packing(is_deflate=packed == "deflate")
 
 
@@ -249,7 +286,7 @@ class _Packing:
         """Return what the next bytes hold, unpacked no further than it is read.
 
         Raises:
-            ToolError: They cannot be unpacked.
+            _UnreadError: They cannot be unpacked.
         """
         found = bytearray()
         left, self._head = self._head + piece, b""
@@ -265,7 +302,7 @@ class _Packing:
             try:
                 found += self._stream.decompress(left, most - len(found))
             except zlib.error as error:
-                raise ToolError("the answer cannot be unpacked") from error
+                raise _UnreadError("the answer cannot be unpacked") from error
             left = self._stream.unused_data
             if self._stream.eof:
                 self._stream, self._has_ended = None, True

@@ -6,6 +6,7 @@ import datetime
 import gzip
 import itertools
 import json
+import socket
 import threading
 import zlib
 from urllib.parse import parse_qsl
@@ -572,7 +573,7 @@ def test_errors_are_the_servers_own_words():
     assert "not followed" in failed(to_plain)[0]
     within = httpx.Response(307, headers={"Location": "/v2"})
     assert failed(within, method="post") == (
-        "the server redirects a call that writes, which is not followed",
+        "the server redirects a call that writes, which is not followed; nothing was done",
         1,
     )
     assert failed(*[httpx.Response(302, headers={"Location": "/v1/x"})] * 6) == (
@@ -976,3 +977,62 @@ def test_multipart_refuses_what_other_forms_refuse():
     document = document_of(method="post", body=body)
     assert "l is empty" in said_of(document, {"body": {"l": [], "t": "x"}})
     assert "name of another" in said_of(document, {"body": {"d[x]": 1, "d": {"x": 2}}})
+
+
+BROKEN = [
+    (httpx.ConnectError, False), (httpx.ConnectTimeout, False), (httpx.PoolTimeout, False), (httpx.ReadTimeout, True),
+    (httpx.WriteError, True), (httpx.ReadError, True), (httpx.RemoteProtocolError, True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+@pytest.mark.parametrize(("kind", "may_have_arrived"), BROKEN)
+def test_a_write_that_may_have_arrived_is_told_as_such(kind, may_have_arrived, method):
+    def breaks(request):
+        raise kind("secret", request=request)
+
+    client = httpx.Client(base_url="https://a.example", transport=httpx.MockTransport(breaks))
+    tools = openapi.load(document_of(method=method), client).tools()
+    [result] = tools.dispatch({"name": "op", "arguments": {}})
+    said = str(result.error)
+    assert ("could not be reached" in said) is not may_have_arrived
+    assert ("may or may not have had an effect" in said) is (may_have_arrived and method == "post")
+    assert "secret" not in said
+
+
+def test_a_write_whose_answer_is_not_read_is_told_as_such():
+    def told(answer, method="post"):
+        tools = openapi.load(document_of(method=method), Server(answer).client()).tools()
+        [result] = tools.dispatch({"name": "op", "arguments": {}})
+        return str(result.error)
+
+    def redirect(status):
+        return httpx.Response(status, headers={"Location": "https://other.example/done"})
+
+    perhaps = "may or may not have had an effect"
+    assert perhaps in told(answer_of([b"x"], "br"))
+    assert perhaps in told(answer_of([START + b"\xff" * 20], "gzip"))
+    assert perhaps not in told(answer_of([b"x"], "br"), "get")
+    assert perhaps in told(redirect(302))
+    assert "did what was asked" in told(redirect(303))
+    assert "nothing was done" in told(redirect(308))
+
+
+def test_a_write_over_a_socket_whose_answer_breaks_off():
+    """The server reads the request, says that ten bytes come, and closes after two."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhi")
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        with httpx.Client(base_url=f"http://127.0.0.1:{server.getsockname()[1]}") as client:
+            tools = openapi.load(document_of(method="post"), client).tools()
+            [result] = tools.dispatch({"name": "op", "arguments": {}})
+        thread.join(5)
+    assert str(result.error).startswith("the connection to the server broke off")
+    assert "may or may not have had an effect" in str(result.error)
