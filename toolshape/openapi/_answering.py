@@ -22,6 +22,7 @@ from toolshape.openapi._writing import Written, write_request
 
 _MOST_REDIRECTS = 5
 _MOST_OF_ERROR = 2_000  # characters of the server's words in an error
+_MOST_OF_A_HEADER = 100
 _ERRORS = 400
 _READS = ("GET", "HEAD", "OPTIONS", "TRACE")
 
@@ -179,6 +180,8 @@ def _told_to_the_model(operation: Operation) -> Generator[None]:
         raise ToolError(f"{words}{_perhaps(operation)}") from error
     except _UnreadError as error:
         raise ToolError(f"{error}{_perhaps(operation)}") from error
+    except httpx.InvalidURL as error:  # httpx reads where a redirect leads, too
+        raise ToolError(f"{_NO_ADDRESS}{_perhaps(operation)}") from error
 
 
 def _perhaps(operation: Operation) -> str:
@@ -235,11 +238,15 @@ def _redirection(
     try:
         target = request.url.join(response.headers["Location"])
     except httpx.InvalidURL as error:
-        raise ToolError("the server redirects to what is no address") from error
-    here = (request.url.scheme, request.url.host, request.url.port)
-    if (target.scheme, target.host, target.port) != here or target.userinfo:
-        raise ToolError(f"the server redirects to {target.host}, which is not followed")
-    return target
+        raise ToolError(_NO_ADDRESS) from error
+    own = request.url
+    is_own = target.userinfo in (b"", own.userinfo) and target.port == own.port
+    if not is_own or (target.scheme, target.host) != (own.scheme, own.host):
+        raise ToolError(f"the server redirects to {_short(target.host)}, which is not followed")
+    return target.copy_with(userinfo=own.userinfo)
+
+
+_NO_ADDRESS = "the server redirects to what is no address"
 
 
 _SENT_ELSEWHERE = "the server redirects a call that writes, which is not followed"
@@ -261,7 +268,7 @@ def _packing_of(response: httpx.Response) -> "_Packing | None":
     if response.is_stream_consumed or packed in ("", "identity"):
         return None
     if packed not in ("gzip", "x-gzip", "deflate"):
-        raise _UnreadError(f"the answer is packed in a way that is not read: {packed}")
+        raise _UnreadError(f"the answer is packed in a way that is not read: {_short(packed)}")
     return _Packing(is_deflate=packed == "deflate")
 
 
@@ -333,7 +340,9 @@ def _value(response: httpx.Response, content: bytes, *, is_cut: bool) -> Any:
         words = _text(response, content)
         is_cut = is_cut or len(words) > _MOST_OF_ERROR
         shown = f"{words[:_MOST_OF_ERROR]} [cut]" if is_cut else words
-        head = f"the server answered {response.status_code} {response.reason_phrase}".strip()
+        head = (
+            f"the server answered {response.status_code} {_short(response.reason_phrase)}".strip()
+        )
         raise ToolError(f"{head}: {shown}" if shown else head)
     if not content and not is_cut:
         return None
@@ -342,7 +351,7 @@ def _value(response: httpx.Response, content: bytes, *, is_cut: bool) -> Any:
     is_json = media_type == "application/json" or media_type.endswith("+json")
     if not is_json and not _is_text(media_type):
         more = "more than " if is_cut else ""
-        return f"{more}{len(content)} bytes of {media_type}, which are not shown"
+        return f"{more}{len(content)} bytes of {_short(media_type)}, which are not shown"
     text = _text(response, content)
     if is_json and not is_cut:
         with contextlib.suppress(ValueError, RecursionError):  # else it is shown as it is
@@ -358,6 +367,11 @@ def _is_text(media_type: str) -> bool:
         or media_type.endswith(("+xml", "/xml", "/javascript", "/yaml", "/x-ndjson"))
         or not media_type
     )
+
+
+def _short(words: str) -> str:
+    """Return words of the server that are no body, where a few say all."""
+    return words if len(words) <= _MOST_OF_A_HEADER else f"{words[:_MOST_OF_A_HEADER]} [cut]"
 
 
 def _text(response: httpx.Response, content: bytes) -> str:

@@ -1036,3 +1036,48 @@ def test_a_write_over_a_socket_whose_answer_breaks_off():
         thread.join(5)
     assert str(result.error).startswith("the connection to the server broke off")
     assert "may or may not have had an effect" in str(result.error)
+
+
+LONG = "IGNORE ALL " * 5_000
+WORDY = [
+    lambda: httpx.Response(500, extensions={"reason_phrase": LONG.encode()}),
+    lambda: httpx.Response(200, content=b"abc", headers={"Content-Type": f"application/{LONG}"}),
+    lambda: httpx.Response(302, headers={"Location": f"https://{'a.' * 2_000}example/"}),
+    lambda: answer_of([b"x"], LONG),
+]
+
+
+@pytest.mark.parametrize("answer", WORDY)
+def test_the_words_of_a_server_are_bounded_everywhere(answer):
+    tools = openapi.load(document_of(), Server(answer()).client()).tools()
+    [result] = tools.dispatch({"name": "op", "arguments": {}})
+    assert len(result.text) < 300
+    assert "[cut]" in result.text
+
+
+def test_a_binary_answer_that_is_cut():
+    answer = httpx.Response(200, content=b"x" * 30, headers={"Content-Type": "application/pdf"})
+    value, _ = call(document_of(), {}, answer, most_bytes=10)
+    assert value == "more than 10 bytes of application/pdf, which are not shown"
+
+
+def test_a_redirect_to_what_is_no_address():
+    for method in ("get", "post"):
+        server = Server(httpx.Response(302, headers={"Location": "javascript:x"}))
+        tools = openapi.load(document_of(method=method), server.client()).tools()
+        [result] = tools.dispatch({"name": "op", "arguments": {}})
+        assert (result.error.code, "no address" in str(result.error)) == ("tool_error", True)
+
+
+def test_a_redirect_keeps_the_name_and_password_of_the_address():
+    for target in ("/v1/y", "https://api.example/v1/y"):
+        server = Server(httpx.Response(302, headers={"Location": target}))
+        client = server.client("https://u:p@api.example/v1")
+        openapi.load(document_of(), client).tools()["op"].call({})
+        first, second = server.requests
+        assert first.headers["Authorization"] == second.headers["Authorization"]
+        assert second.url.path == "/v1/y"
+    server = Server(httpx.Response(302, headers={"Location": "https://x:y@api.example/"}))
+    tools = openapi.load(document_of(), server.client("https://u:p@api.example/v1")).tools()
+    [result] = tools.dispatch({"name": "op", "arguments": {}})
+    assert "not followed" in str(result.error)
