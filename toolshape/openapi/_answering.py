@@ -7,7 +7,7 @@ the client are for that server, and what writes is not sent twice.
 import contextlib
 import json
 import zlib
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,12 +29,16 @@ _READS = ("GET", "HEAD", "OPTIONS", "TRACE")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sender:
-    """Runs the calls of operations with a client of the app; see ``AsyncSender`` for an async one."""
+    """Runs the calls of operations with a client of the app; see ``AsyncSender`` for an async one.
+
+    ``refuse`` raises a ``ToolError`` for arguments that the schema admits and no server is sent.
+    """
 
     operations: Mapping[str, Operation]
     client: httpx.Client
     base_url: str
     most_bytes: int
+    refuse: Callable[[JsonObject], None] | None = None
 
     def __call__(self, name: str, arguments: JsonObject, context: CallContext) -> Any:
         del context
@@ -61,6 +65,7 @@ class AsyncSender:
     client: httpx.AsyncClient
     base_url: str
     most_bytes: int
+    refuse: Callable[[JsonObject], None] | None = None
 
     async def __call__(self, name: str, arguments: JsonObject, context: CallContext) -> Any:
         del context
@@ -90,6 +95,8 @@ class _Exchange:
     ) -> None:
         self._sender = sender
         self._operation = operation
+        if sender.refuse is not None:
+            sender.refuse(arguments)
         self._written = write_request(operation, arguments)
         self._redirects = 0
         self._packing: _Packing | None = None

@@ -4,6 +4,7 @@ import functools
 import inspect
 import json
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import httpx
@@ -16,7 +17,7 @@ from toolshape._schema.lens import UnsupportedError
 from toolshape._schema.references import mentions
 from toolshape._schema.values import copy_json
 from toolshape._tools.definition.bundle import BundleError, Documents, bundle
-from toolshape._tools.definition.executor import Executor, function_of
+from toolshape._tools.definition.executor import function_of
 from toolshape._tools.definition.record import ReadOptions
 from toolshape._tools.options import (
     ToolOptions,
@@ -35,7 +36,7 @@ from toolshape.openapi._operations import (
     at,
     operations_of,
 )
-from toolshape.openapi._requests_only import drop_read_only
+from toolshape.openapi._requests_only import drop_read_only, refuse_read_only
 
 _ADDRESS = "urn:toolshape:openapi"
 _MUCH = 16_000  # characters of a schema
@@ -57,7 +58,7 @@ class Api:
         operations: Mapping[str, Operation],
         left_out: Collection[LeftOut],
         document: JsonObject,
-        executor: Executor,
+        executor: Sender | AsyncSender,
         approve: Callable[[Operation, JsonObject], bool] | bool,
         options: Mapping[str, Any],
     ) -> None:
@@ -132,10 +133,11 @@ class Api:
         definition = _definition(operation, self._document)
         parameters: JsonObject = copy_json(bundle(definition["parameters"], self._documents).schema)
         _refuse_what_is_no_json(parameters)
-        drop_read_only(parameters)
+        read_only = drop_read_only(parameters)
+        executor = replace(self._executor, refuse=functools.partial(refuse_read_only, read_only))
         made = make_from_definition(
-            {**definition, "parameters": parameters},
-            lambda _: function_of(self._executor, operation.name),
+            {**definition, "parameters": read_only.schema},
+            lambda _: function_of(executor, operation.name),
             False,
             options,
             None,
@@ -337,7 +339,7 @@ def load(
     ]
     found = list(operations_of(given, server, own))
     operations = {each.name: each for each in found if isinstance(each, Operation)}
-    executor: Executor
+    executor: Sender | AsyncSender
     if isinstance(client, httpx.AsyncClient):
         executor = AsyncSender(
             operations=operations, client=client, base_url=server, most_bytes=most_bytes

@@ -5,10 +5,11 @@ required by another part, by a branch or by another field. So each object is loo
 everything that speaks of it, and nothing is taken out before all have been seen.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 from toolshape._records.calls import JsonObject
+from toolshape._records.errors import ToolError
 from toolshape._schema.keywords import BY_NAME
 
 _DATA = ("const", "default", "enum", "example", "examples")
@@ -18,7 +19,17 @@ _Names: TypeAlias = dict[int, set[str]]
 """Names by the ``id()`` of the schema that they are told of."""
 
 
-def drop_read_only(schema: JsonObject) -> None:
+class ReadOnly(NamedTuple):
+    """The schema of all arguments, and its read-only fields, by the ``id()`` of an object's schema.
+
+    A part of several objects has only those that it marks itself.
+    """
+
+    schema: JsonObject
+    names: Mapping[int, Collection[str]]
+
+
+def drop_read_only(schema: JsonObject) -> ReadOnly:
     """Take the read-only fields out of the arguments of a schema, in place.
 
     Args:
@@ -29,7 +40,7 @@ def drop_read_only(schema: JsonObject) -> None:
     # nothing of a branch from the object: a field that one branch marks may be another's to require.
     definitions = schema.get("$defs", {})
     nodes = {id(node): node for node in _schemas_of(schema.get("properties"), definitions)}
-    parts = {key: list(_parts(node, definitions)) for key, node in nodes.items()}
+    parts = {key: list(map(id, _parts(node, definitions))) for key, node in nodes.items()}
     wholes = dict[int, list[int]]()
     for key, inner in parts.items():
         for part in inner:
@@ -39,9 +50,41 @@ def drop_read_only(schema: JsonObject) -> None:
     )
     own = {key: _names_of(node, marked) for key, node in nodes.items()}
     branches = {key: [*parts[key], *_branches(node)] for key, node in nodes.items()}
-    for key, gone in _spread(_spread(own, wholes), branches).items():
+    marks = _spread(own, wholes)
+    for key, gone in _spread(marks, branches).items():
         if key in nodes:
             _take_out(nodes[key], gone)
+    return ReadOnly(schema, marks)
+
+
+def refuse_read_only(read_only: ReadOnly, arguments: JsonObject) -> None:
+    """Check that no field is given that was taken out, which would be sent as one of any name.
+
+    Raises:
+        ToolError: One is.
+    """
+    # Only what holds for an object whatever else is in it, since of a branch it is not known whether
+    # it is meant; null beside one schema is no other branch.
+    definitions = read_only.schema.get("$defs", {})
+    pending: list[tuple[Any, Any]] = [(read_only.schema, arguments)]
+    seen = set[tuple[int, int]]()
+    while pending:
+        node, value = pending.pop()
+        if not isinstance(node, dict) or (id(node), id(value)) in seen:
+            continue
+        seen.add((id(node), id(value)))
+        pending += [(part, value) for part in _parts(node, definitions)]
+        for keyword in ("anyOf", "oneOf"):
+            branches = [each for each in _list(node.get(keyword)) if each != {"type": "null"}]
+            pending += [(branch, value) for branch in branches if len(branches) == 1]
+        if isinstance(value, list):
+            pending += [(node.get("items"), item) for item in value]
+        elif isinstance(value, dict):
+            for name in value.keys() & read_only.names.get(id(node), ()):
+                raise ToolError(f"{name} is read-only, which cannot be sent: leave it out")
+            properties, others = node.get("properties"), node.get("additionalProperties")
+            known = properties if isinstance(properties, dict) else {}
+            pending += [(known.get(name, others), inner) for name, inner in value.items()]
 
 
 def _spread(names: _Names, arrows: Mapping[int, Iterable[int]]) -> _Names:
@@ -58,12 +101,12 @@ def _spread(names: _Names, arrows: Mapping[int, Iterable[int]]) -> _Names:
     return found
 
 
-def _parts(node: JsonObject, definitions: JsonObject) -> Iterator[int]:
-    """Yield the ``id()`` of what holds wherever a schema holds."""
+def _parts(node: JsonObject, definitions: JsonObject) -> Iterator[Any]:
+    """Yield what holds wherever a schema holds."""
     if "$ref" in node:
         name = str(node["$ref"]).rpartition("/")[2].replace("~1", "/").replace("~0", "~")
-        yield id(definitions.get(name))
-    yield from map(id, _list(node.get("allOf")))
+        yield definitions.get(name)
+    yield from _list(node.get("allOf"))
 
 
 def _branches(node: JsonObject) -> Iterator[int]:

@@ -1081,3 +1081,43 @@ def test_a_redirect_keeps_the_name_and_password_of_the_address():
     tools = openapi.load(document_of(), server.client("https://u:p@api.example/v1")).tools()
     [result] = tools.dispatch({"name": "op", "arguments": {}})
     assert "not followed" in str(result.error)
+
+
+PET = {"type": "object", "allOf": [schema_of("Base"), {"properties": {"id": READ_ONLY}}]}
+GIVEN = [
+    ({"properties": {"id": READ_ONLY}}, {"id": 5}),
+    (schema_of("Pet"), {"id": 5, "name": "a"}),
+    ({"type": "array", "items": schema_of("Pet")}, [{}, {"id": 5}]),
+    ({"additionalProperties": schema_of("Pet")}, {"a": {"id": 5}}),
+    ({"properties": {"pet": {"anyOf": [schema_of("Pet"), NULL]}}}, {"pet": {"id": 5}}),
+    ({"$ref": "#/components/schemas/Tree"}, {"of": [{"of": [{"id": 5}]}]}),
+]
+NOT_MARKED = [
+    ({"allOf": [schema_of("Base"), {"properties": {"id": NUMBER}}]}, {"id": 5}),  # in Pet it is
+    ({"anyOf": [schema_of("Pet"), {"properties": {"id": NUMBER}, "required": ["id"]}]}, {"id": 5}),
+    (schema_of("Pet"), {"name": "a", "other": {"id": 5}}),
+]
+SCHEMAS = {
+    "Base": {"properties": {"name": TEXT}, "required": ["id"]},
+    "Pet": PET,
+    "Tree": {"properties": {"id": READ_ONLY, "of": {"type": "array", "items": schema_of("Tree")}}},
+}
+
+
+def with_schemas(schema):
+    document = document_of(method="post", body=body_of("application/json", schema))
+    others = {"type": "object", "properties": {"pet": schema_of("Pet")}}
+    document["paths"]["/x"]["post"]["parameters"] = [
+        {"name": "o", "in": "query", "content": {"application/json": {"schema": others}}}
+    ]
+    return {**document, "components": {"schemas": SCHEMAS}}
+
+
+@pytest.mark.parametrize(("schema", "value"), GIVEN)
+def test_a_read_only_field_that_the_model_names_is_not_sent(schema, value):
+    assert "id is read-only" in said_of(with_schemas(schema), {"body": value})
+
+
+@pytest.mark.parametrize(("schema", "value"), NOT_MARKED)
+def test_what_only_another_object_marks_is_sent(schema, value):
+    assert json.loads(sent(with_schemas(schema), {"body": value}).content) == value
