@@ -141,8 +141,9 @@ def read_by_another(
     document: dict[str, Any], operation: Operation, address: str, recorded: Recorded
 ) -> Any:
     """What openapi-core reads of a request."""
-    pattern = re.sub(r"\\\{[^{}]*\\\}", "([^/]*)", re.escape(operation.path))
-    names = re.findall(r"\{([^{}]+)\}", operation.path)
+    template = operation.path.partition("?")[0]
+    pattern = re.sub(r"\\\{[^{}]*\\\}", "([^/]*)", re.escape(template))
+    names = re.findall(r"\{([^{}]+)\}", template)
     path = recorded.path.removeprefix("/base")
     match = re.fullmatch(pattern, path)
     assert match is not None, f"{path} is not of the form {operation.path}"
