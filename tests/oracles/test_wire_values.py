@@ -199,6 +199,15 @@ def body(family: str, name: str, arguments: Any) -> Any:
         "openai-responses": lambda: {"object": "response", "status": "completed", "output": [
             {"type": "function_call", "call_id": "call_1", "id": "fc_1", **function}
         ]},
+        "openai-realtime": lambda: {
+            "type": "response.done",
+            "response": {"object": "realtime.response", "id": "resp_1", "status": "completed", "output": [
+                {"type": "function_call", "call_id": "call_1", "id": "fc_1", "status": "completed", **function}
+            ]},
+        },
+        "gemini-live": lambda: {
+            "toolCall": {"functionCalls": [{"id": "call_1", "name": name, "args": arguments}]}
+        },
         "gemini-interactions": lambda: {
             "status": "requires_action",
             "steps": [{"type": "function_call", "id": "call_1", "name": name, "arguments": arguments}],
