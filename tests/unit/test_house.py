@@ -127,6 +127,7 @@ LAZY = {
     ("toolshape._bound.registry", "pickle"),
     ("toolshape._bound.registry", "toolshape._tools.definition.executor"),
     ("toolshape._bound.registry", "toolshape._bound.search"),
+    ("toolshape._conversation.conversation", "toolshape._bound.loading"),
     ("toolshape.ledger", "sqlite3"),
     ("toolshape._conversation.conversation", "toolshape._plan.resuming"),
     ("toolshape._conversation.conversation", "toolshape._plan.steps"),

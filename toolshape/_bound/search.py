@@ -141,6 +141,11 @@ class ToolSearch:
         self._embed = embed
         self._indexed: tuple[tuple[Tool[..., Any], ...], WordIndex | VectorIndex] | None = None
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a tool that searches cannot be pickled: add registry.search() in the other process"
+        )
+
     def __call__(self, query: str) -> FoundTools:
         """Find tools for a task that the tools you already have cannot do.
 

@@ -55,8 +55,9 @@ from toolshape._plan.results import Results, may_hold_secret, peek_answer
 from toolshape._plan.run_options import ResumeOptions, RunOptions, refuse_unknown
 from toolshape._plan.snapshot import snapshot
 from toolshape._plan.stored import outcome_of_part, restore_result
-from toolshape._records.calls import Call, Coercion, JsonObject, Strictness
+from toolshape._records.calls import Call, Coercion, JsonObject, Strictness, WireMessage
 from toolshape._records.errors import ExportError, HistoryError, Problem, UsageError
+from toolshape._records.found import SEARCH_NAME
 from toolshape._records.identity import OutputRef, has_made_up_id
 from toolshape._records.parts import File, Image, Text
 from toolshape._records.printing import Line, lines_as_html, lines_as_rich, lines_as_text
@@ -414,6 +415,15 @@ class Conversation:
                 result.id: result.coercions for result in turn.results if result.coercions
             }
             self._open = None
+
+    @staticmethod
+    def _with_found(bound: Bound, messages: Sequence[WireMessage]) -> list[WireMessage]:
+        """Return the messages, with what a search of the user's found before loaded again."""
+        if SEARCH_NAME not in bound_tools_of(bound).shapes:
+            return [*messages]
+        from toolshape._bound.loading import load_found  # noqa: PLC0415 - few programs search
+
+        return load_found(bound, messages)
 
     def _append_results(self, results: Results) -> None:
         if len(results):
@@ -943,7 +953,7 @@ class Conversation:
             body = {histories.model_key: model}
         if converted.system and histories.system is not None:
             body.update(histories.system(converted.system))
-        body[histories.key] = list(converted.messages)
+        body[histories.key] = self._with_found(bound, converted.messages)
         return _merge(
             _merge(body, request), {key: to_plain_json(value) for key, value in keywords.items()}
         )

@@ -1,5 +1,6 @@
 """What a search for tools found."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,15 @@ class FoundTools:
 
     tools: tuple[FoundTool, ...]
     note: str
+
+
+def names_in(text: Any) -> list[str] | None:
+    """Return the names in the text of a search's result; ``None`` if it is none, or found nothing."""
+    try:
+        found = json.loads(text)["tools"]
+        return [str(tool["name"]) for tool in found] or None
+    except (ValueError, TypeError, LookupError):
+        return None
 
 
 def found_entries(result: Result) -> Mapping[str, bytes] | None:

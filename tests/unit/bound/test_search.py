@@ -1,13 +1,14 @@
 """A search for tools: what it finds, and how each provider loads what it found."""
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from toolshape import Namespace, Registry, UsageError, tool
+from toolshape import Conversation, Namespace, Registry, UsageError, tool
 from toolshape._bound.search import words_of
 
 
@@ -118,6 +119,11 @@ def test_vectors_of_the_app_rank_instead_of_words() -> None:
     assert names("what time", embed=embed, k=1) == ["now"]
     with pytest.raises(UsageError, match="vectors"):
         names("x", embed=lambda texts: [[1.0]])
+
+
+def test_a_search_is_not_pickled_and_says_what_to_do() -> None:
+    with pytest.raises(TypeError, match="in the other process"):
+        pickle.dumps(WITH_SEARCH)
 
 
 @pytest.mark.parametrize("k", [0, -1, True, "8"])
@@ -273,3 +279,46 @@ def test_the_command_finds_and_measures(tmp_path: Path) -> None:
     assert "no_such_tool" in measured.output
     for words in (["search", target], ["search", target, "x", "--gold", str(gold)]):
         assert runner.invoke(main, words).exit_code == 2
+
+
+@pytest.mark.parametrize("first", ["anthropic", "openai-responses", "openai"])
+@pytest.mark.parametrize("is_restored", [False, True])
+def test_a_conversation_loads_what_was_found_at_both_providers(
+    first: str, is_restored: bool
+) -> None:
+    """Whoever was asked first: the next request of each provider loads the tool again."""
+    chat = Conversation(WITH_SEARCH)
+    chat.user("Will it rain?")
+    function = {"name": "tool_search", "arguments": '{"query": "weather forecast"}'}
+    message = {
+        "role": "assistant",
+        "tool_calls": [{"id": "c", "type": "function", "function": function}],
+    }
+    responses: dict[str, Any] = {
+        "anthropic": ANTHROPIC_CALL,
+        "openai-responses": searched("weather forecast"),
+        "openai": {"choices": [{"finish_reason": "tool_calls", "message": message}]},
+    }
+    chat.request(first)
+    chat.dispatch(responses[first])
+    if is_restored:
+        chat = Conversation.from_json(chat.to_json(), WITH_SEARCH)
+    block = chat.request("anthropic")["messages"][-1]["content"][0]
+    assert block["content"][0] == {"type": "tool_reference", "tool_name": "forecast_weather"}
+    call, answer = chat.request("openai-responses")["input"][-2:]
+    assert (call["type"], call["arguments"]) == ("tool_search_call", {"query": "weather forecast"})
+    assert (answer["type"], answer["call_id"]) == ("tool_search_output", call["call_id"])
+    assert answer["tools"][0]["name"] == "forecast_weather"
+    assert "forecast.weather" in chat.request("openai")["messages"][-1]["content"]
+    assert chat.request("anthropic")["tools"] == WITH_SEARCH.export("anthropic")
+
+
+def test_a_conversation_names_no_tool_that_is_gone() -> None:
+    chat = Conversation(WITH_SEARCH)
+    chat.user("Will it rain?")
+    chat.request("anthropic")
+    chat.dispatch(ANTHROPIC_CALL)
+    fewer = WITH_SEARCH.subset(exclude=["forecast.weather"])
+    chat = Conversation.from_json(chat.to_json(), fewer)
+    content = chat.request("anthropic")["messages"][-1]["content"][0]["content"]
+    assert "tool_reference" not in str(content) or "forecast_weather" not in str(content)

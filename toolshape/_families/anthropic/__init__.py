@@ -80,7 +80,10 @@ ANTHROPIC = Provider(
         strict=(structure.wrap_root, KEYS, *STRICT),
     ),
     request=RequestForm(
-        deferral=DEFERRAL, examples="input_examples", envelope=envelope, keywords=request
+        deferral=DEFERRAL._replace(load=messages.load_found),
+        examples="input_examples",
+        envelope=envelope,
+        keywords=request,
     ),
     codec=Codec(
         carries=frozenset({"image", "file"}), write_calls=write_calls, write_results=write_results

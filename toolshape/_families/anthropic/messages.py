@@ -2,7 +2,7 @@
 anthropic 2.12.0 (read on 2026-11-22).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolshape._families.wire.bodies import member
@@ -22,7 +22,7 @@ from toolshape._families.wire.content import (
 )
 from toolshape._families.wire.histories import AN_OBJECT, Histories, history_rules
 from toolshape._records.calls import JsonObject, WireCall, WireMessage
-from toolshape._records.found import found_entries
+from toolshape._records.found import SEARCH_NAME, found_entries, names_in
 from toolshape._records.parts import (
     File,
     Image,
@@ -415,6 +415,39 @@ def _references(result: Result) -> list[JsonObject] | None:
     if found is None:
         return None
     return [{"type": "tool_reference", "tool_name": name} for name in found]
+
+
+def load_found(
+    messages: Sequence[WireMessage], entries: Mapping[str, JsonObject]
+) -> list[WireMessage]:
+    """Write references in place of the text of each search's result.
+
+    A reference to a tool that is not sent is refused, so such tools are left out.
+    """
+    searches: set[Any] = set()
+    written: list[WireMessage] = []
+    for message in messages:
+        blocks = message.get("content")
+        if isinstance(blocks, list):
+            searches |= {
+                block.get("id")
+                for block in blocks
+                if block.get("type") == "tool_use" and block.get("name") == SEARCH_NAME
+            }
+            loaded = [_loaded(block, searches, entries) for block in blocks]
+            message = {**message, "content": loaded}  # noqa: PLW2901 - the message as it is sent
+        written.append(message)
+    return written
+
+
+def _loaded(block: JsonObject, searches: set[Any], entries: Mapping[str, JsonObject]) -> JsonObject:
+    if block.get("type") != "tool_result" or block.get("tool_use_id") not in searches:
+        return block
+    names = [name for name in names_in(block.get("content")) or () if name in entries]
+    if not names or block.get("is_error"):
+        return block
+    references = [{"type": "tool_reference", "tool_name": entries[name]["name"]} for name in names]
+    return {**block, "content": references}
 
 
 def write_result_part(part: ToolResultPart) -> JsonObject:

@@ -61,6 +61,7 @@ OPENAI_RESPONSES = replace(
             is_search=lambda tool: member(tool, "type") == "tool_search",
             refused=native_conflict,
             own_search=client_search,
+            load=messages.load_found,
             evidence="FunctionToolParam, NamespaceToolParam and ToolSearchToolParam of openai 3.51.0, "
             "and the guide to tool "
             "search (gpt-5.4 and later), 2026-11-20; a search without a deferred tool, or a "

@@ -3,7 +3,7 @@ openai 3.54.0 (read on 2026-11-22).
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolshape._families.openai import messages as openai_messages
@@ -31,7 +31,7 @@ from toolshape._records.calls import (
     WireMessage,
     plain_text,
 )
-from toolshape._records.found import SEARCH_NAME, found_entries
+from toolshape._records.found import SEARCH_NAME, found_entries, names_in
 from toolshape._records.parts import (
     File,
     Image,
@@ -351,13 +351,43 @@ def _write_found(result: Result) -> JsonObject:
     (``ResponseToolSearchOutputItemParam`` of openai 3.57.0, 2026-11-28).
     """
     found = found_entries(result) or {}
-    return {
-        "type": "tool_search_output",
-        "call_id": result.call.id,
-        "execution": "client",
-        "status": "completed",
-        "tools": [json.loads(entry) for entry in found.values()],
-    }
+    return _found_item(result.call.id, [json.loads(entry) for entry in found.values()])
+
+
+def _found_item(call_id: Any, definitions: Sequence[JsonObject]) -> JsonObject:
+    item: JsonObject = {"type": "tool_search_output", "call_id": call_id, "execution": "client"}
+    return {**item, "status": "completed", "tools": [*definitions]}
+
+
+def load_found(
+    items: Sequence[WireMessage], entries: Mapping[str, JsonObject]
+) -> list[WireMessage]:
+    """Write each call of the search, and its result, as a search of the client's with definitions.
+
+    A made-up pair of them is accepted (a recorded request of pydantic-ai's, 2026-11-28).
+    """
+    searches: dict[Any, JsonObject] = {}
+    written: list[WireMessage] = []
+    for item in items:
+        call_id, kind = item.get("call_id"), item.get("type")
+        if kind == "function_call" and item.get("name") == SEARCH_NAME:
+            searches[call_id] = item
+            item = _as_search(item)  # noqa: PLW2901 - the item as it is sent
+        elif kind == "function_call_output" and call_id in searches:
+            names = [name for name in names_in(item.get("output")) or () if name in entries]
+            found = [entries[name] for name in names]
+            item = _found_item(call_id, found)  # noqa: PLW2901 - the same
+        written.append(item)
+    return written
+
+
+def _as_search(item: JsonObject) -> JsonObject:
+    try:
+        arguments = json.loads(item["arguments"])
+    except (ValueError, TypeError, LookupError):
+        arguments = {}
+    call: JsonObject = {"type": SEARCH_CALL, "call_id": item.get("call_id"), "execution": "client"}
+    return {**call, "status": "completed", "arguments": arguments}
 
 
 def write_result_part(part: ToolResultPart) -> JsonObject:

@@ -185,7 +185,8 @@ class Deferral(NamedTuple):
     ``is_search`` recognises any version of it. ``refused`` takes one of the provider's own tools
     and the wire names of the user's tools. It returns why one request cannot hold both, or an empty
     string. ``own_search`` writes the entry of a search of the user's own, which loads the deferred
-    tools in place of the provider's.
+    tools in place of the provider's. ``load`` writes the searches in a history so that what they
+    found is loaded again; it takes the entries of the tools that are sent, by the tools' own names.
     """
 
     mark: Callable[[JsonObject, bool | Namespace], JsonObject]
@@ -195,6 +196,7 @@ class Deferral(NamedTuple):
     evidence: str
     refused: Callable[[Any, Collection[str]], str] | None = None
     own_search: Callable[[JsonObject], JsonObject] = dict
+    load: "Callable[[Sequence[WireMessage], Mapping[str, JsonObject]], list[WireMessage]] | None" = None
 
 
 class Facts(NamedTuple):
