@@ -11,6 +11,7 @@ from collections.abc import (
     Sequence,
 )
 from typing import Any, NamedTuple, TypeAlias
+from urllib.parse import quote
 
 from toolshape._families.wire.batches import (
     BatchForm,
@@ -18,7 +19,8 @@ from toolshape._families.wire.batches import (
     read_result,
     with_value_at,
 )
-from toolshape._families.wire.bodies import parse_body, to_plain_json
+from toolshape._families.wire.bodies import parse_body
+from toolshape._families.wire.nested import as_json
 from toolshape._families.wire.provider import Provider
 from toolshape._plan.results import Results
 from toolshape._plan.steps import HERE, IN_LOOP, Steps, run_here
@@ -27,6 +29,7 @@ from toolshape._records.errors import ResponseError, UsageError
 
 Dispatch: TypeAlias = Callable[[Any, str | None], Any]
 """Runs the calls of a response under a scope; returns the results, or an awaitable of them."""
+_HIDDEN = "its words are not shown here, because they may quote a secret; the body has them"
 _MODEL_KEYS = ("model", "modelId")
 
 
@@ -67,7 +70,7 @@ def write_entry(provider: Provider, custom_id: str, request: Mapping[str, Any]) 
             f"a batch of {provider.name} takes no id {custom_id!r}: it must match "
             f"{form.id_pattern} ({form.evidence})"
         )
-    body = _as_json(dict(request))
+    body = as_json(dict(request))
     for key, reason in form.refuses.items():
         if body.get(key):
             raise UsageError(f"{custom_id}: {key}: {reason} ({form.evidence})")
@@ -78,8 +81,19 @@ def write_entry(provider: Provider, custom_id: str, request: Mapping[str, Any]) 
         body = {key: value for key, value in body.items() if key not in _MODEL_KEYS}
     entry = with_value_at(form.id, custom_id)
     if not form.body:
-        return {**body, **entry}
+        return _merged(body, entry)
     return {**entry, **form.fixed, **with_value_at(form.body, body)}
+
+
+def _merged(body: JsonObject, entry: JsonObject) -> JsonObject:
+    """Return a request with its id beside it, where the app may have keys of its own."""
+    return {
+        **body,
+        **{
+            key: {**body[key], **value} if isinstance(body.get(key), dict) else value
+            for key, value in entry.items()
+        },
+    }
 
 
 def check_fingerprint(written: str | None, here: str) -> None:
@@ -95,20 +109,16 @@ def check_fingerprint(written: str | None, here: str) -> None:
         )
 
 
-def _as_json(node: Any) -> Any:
-    """Return JSON data with the SDK objects in it written as JSON, too."""
-    if isinstance(node, Mapping):
-        return {key: _as_json(value) for key, value in node.items()}
-    if isinstance(node, (list, tuple)):
-        return [_as_json(item) for item in node]
-    return to_plain_json(node)
-
-
 class Reader:
     """Accounts for each line of a batch: whose it is, and whether it may run."""
 
     def __init__(
-        self, provider: Provider, expected: Collection[str] | None, scope: str | None
+        self,
+        provider: Provider,
+        expected: Collection[str] | None,
+        scope: str | None,
+        *,
+        may_quote: bool = False,
     ) -> None:
         """Take what is known of the batch before its first line.
 
@@ -116,17 +126,21 @@ class Reader:
             provider: The provider.
             expected: The ids of all requests, if the caller knows them.
             scope: The scope of the whole batch, if its calls go through a ledger.
+            may_quote: Whether an error of the provider may quote a secret; its words then stand in
+                the body only.
 
         Raises:
-            UsageError: The provider has no batches, or ``expected`` is one text.
+            UsageError: The provider has no batches, or ``expected`` holds something else than ids.
         """
         self._form = form_of(provider)
         given: Any = expected
-        if isinstance(given, (str, bytes)):
-            raise UsageError("expected= is a collection of ids, not one text")
-        self._order: Sequence[str] = () if expected is None else tuple(expected)
-        self._expected = None if expected is None else frozenset(expected)
+        order: Sequence[Any] = () if expected is None else tuple(expected)
+        if isinstance(given, (str, bytes)) or not all(isinstance(each, str) for each in order):
+            raise UsageError("expected= is a collection of ids, which are texts")
+        self._order: Sequence[str] = order
+        self._expected = None if expected is None else frozenset(order)
         self._scope = scope
+        self._may_quote = may_quote
         self._seen: set[str] = set()
         self._number = 0
 
@@ -135,14 +149,21 @@ class Reader:
         found = self._look_at(line)
         if isinstance(found, BatchLine):
             return found
-        # Ids that were made up of the arguments are the same in two lines, so a line has a scope of
-        # its own.
-        scope = None if self._scope is None else f"{self._scope}/{found.request_id}"
         try:
-            results = await steps.result_of(dispatch(found.body, scope))
+            results = await steps.result_of(dispatch(found.body, self._scope_of(found.request_id)))
         except ResponseError as error:
-            return BatchLine(found.request_id, None, error)
+            told = ResponseError(_HIDDEN, body=error.body) if self._may_quote else error
+            return BatchLine(found.request_id, None, told)
         return BatchLine(found.request_id, results)
+
+    def _scope_of(self, custom_id: str | None) -> str | None:
+        """Return the scope of one line: ids that were made up of the arguments may be those of
+        another line.
+        """
+        if self._scope is None:
+            return None
+        own = f"/{self._number}" if custom_id is None else quote(custom_id, safe="")
+        return f"{self._scope}/{own}"
 
     def _look_at(self, line: Any) -> BatchResult | BatchLine:
         """Return the body of a response with its id, or the line as it is told, if it has none."""
@@ -150,7 +171,7 @@ class Reader:
         if isinstance(line, str):
             line = line.removeprefix("\ufeff")
         try:
-            parsed = _as_json(parse_body(line))
+            parsed = as_json(parse_body(line))
         except ResponseError:
             return self._refused(None, "is cut off, or is no JSON", line)
         if not isinstance(parsed, dict):
@@ -162,7 +183,8 @@ class Reader:
         if why := self._why_not(custom_id):
             return self._refused(custom_id, why, line)
         if found.error:
-            error = ResponseError(f"the request has no response: {found.error}", body=parsed)
+            words = _HIDDEN if self._may_quote else found.error
+            error = ResponseError(f"the request has no response: {words}", body=parsed)
             return BatchLine(custom_id, None, error)
         return found._replace(request_id=custom_id)
 
@@ -222,8 +244,11 @@ def _lines_of(given: Any) -> Iterable[Any]:
     Raises:
         UsageError: It is not an iterable of lines.
     """
-    if isinstance(given, (str, bytes, bytearray)):
-        return given.splitlines()
+    # Only a line feed ends a line: JSON may hold other ends of lines as they are.
+    if isinstance(given, str):
+        return given.split("\n")
+    if isinstance(given, (bytes, bytearray)):
+        return bytes(given).split(b"\n")
     if not isinstance(given, Iterable) or isinstance(given, Mapping):
         raise UsageError(
             f"read_batch takes the lines of a batch's output, not {type(given).__name__}"

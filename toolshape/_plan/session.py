@@ -8,12 +8,14 @@ responses.
 # sent once. A response asks the model to go on when it is over and all its calls have been told.
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
-from toolshape._families.wire.bodies import parse_body, to_plain_json
+from toolshape._families.wire.bodies import parse_body
+from toolshape._families.wire.nested import as_json
 from toolshape._families.wire.provider import NOTHING_CUT, Provider
 from toolshape._families.wire.sessions import SessionCall, SessionEvent, SessionForm
-from toolshape._plan import approval
+from toolshape._plan import approval, state
 from toolshape._plan.partial_calls import PartialCall, partial_call
 from toolshape._plan.plan import Plan
 from toolshape._plan.planning import plan_calls
@@ -26,13 +28,24 @@ from toolshape._schema.values import copy_json, join_halves
 from toolshape._tools.handler import Handlers
 
 Key = tuple[str, str]
+_HIDDEN = "the server reported an error, whose words are not shown: they may quote a secret"
+_MOST_ENDED = 100  # responses of which no call is known yet
 
 
-class _Planned(NamedTuple):
-    """A plan that was made, with the key of each of its calls."""
+@dataclass(slots=True)
+class _Planned:
+    """A plan that was made, with the keys of its calls whose answers were not sent."""
 
     results: Results
-    keys: tuple[Key, ...]
+    keys: dict[int, Key]
+
+
+@dataclass(slots=True)
+class _Response:
+    """A response with calls: those that were not sent an answer, and whether it is over."""
+
+    untold: set[Key]
+    goes_on: bool | None = None  # once it is over: whether the model goes on after its calls
 
 
 class Session:
@@ -50,7 +63,7 @@ class Session:
     __module__ = "toolshape"
 
     __slots__ = (
-        "_asked", "_complete", "_ended", "_form", "_handlers", "_observe", "_planned", "_provider", "_sent", "_state", "_text",
+        "_done", "_ended", "_form", "_handlers", "_known", "_observe", "_planned", "_provider", "_responses", "_state", "_text",
         "_thinking", "_told", "_told_of", "_waiting", "_withdrawn", "model", "new_text", "new_thinking", "warnings",
     )  # fmt: skip
 
@@ -66,15 +79,15 @@ class Session:
         self._handlers = handlers
         self._observe = observe
         self._state: dict[str, Any] = {}
-        self._complete: dict[Key, SessionCall] = {}
+        self._known: set[Key] = set()
         self._waiting: list[SessionCall] = []
-        self._planned: list[_Planned] = []
+        self._planned: list[_Planned] = []  # plans with an answer to send
+        self._done: list[Results] = []  # the others
+        self._responses: dict[str, _Response] = {}
+        self._ended: dict[str, bool] = {}
         self._withdrawn: set[str] = set()
-        self._ended: dict[str, bool] = {}  # whether the model goes on after this response
-        self._sent: set[Key] = set()
-        self._asked: set[str] = set()  # the responses after which the model was asked to go on
-        self._told: set[Key] = set()  # read in ``messages``, and sent once the next event comes
-        self._told_of: set[str] = set()
+        self._told: list[tuple[_Planned, int]] = []  # read in ``messages``, and not yet sent
+        self._told_of: set[str] = set()  # the responses after which the model was asked to go on
         self._text: list[str] = []
         self._thinking: list[str] = []
         self.model: str | None = None
@@ -109,7 +122,7 @@ class Session:
         Raises:
             ResponseError: It is no event of this provider. The session stays as it was.
         """
-        parsed = to_plain_json(parse_body(event))
+        parsed = as_json(parse_body(event))
         read = None
         if isinstance(parsed, dict):
             try:
@@ -122,11 +135,24 @@ class Session:
         self.mark_sent()
         self._take_text(read)
         self._take_back(read.withdrawn)
-        if read.ended is not None:
-            self._ended.setdefault(read.ended, read.goes_on)
         new = [call for call in read.calls if self._is_new(call)]
         self._waiting += new
+        for call in new:
+            begun = _Response(set(), self._ended.pop(call.response, None))
+            self._responses.setdefault(call.response, begun).untold.add(call.key)
+        if read.ended is not None:
+            self._end(read.ended, read.goes_on)
         return [self._resolve(call, number) for number, call in enumerate(new)]
+
+    def _end(self, response_id: str, goes_on: bool) -> None:
+        """Keep that a response is over; its calls may be known already, or come later."""
+        response = self._responses.get(response_id)
+        if response is None:
+            self._ended[response_id] = goes_on
+            if len(self._ended) > _MOST_ENDED:
+                del self._ended[next(iter(self._ended))]
+        elif response.goes_on is None:
+            response.goes_on = goes_on
 
     def _take_text(self, read: SessionEvent) -> None:
         self.new_text, self.new_thinking = read.text, read.thinking
@@ -135,12 +161,13 @@ class Session:
         if read.thinking:
             self._thinking.append(read.thinking)
         if read.warning:
-            self.warnings += (ResponseWarning("provider_error", "", read.warning),)
+            words = _HIDDEN if self._handlers.may_hold_secrets else read.warning
+            self.warnings += (ResponseWarning("provider_error", "", words),)
 
     def _is_new(self, call: SessionCall) -> bool:
-        if call.key in self._complete or call.wire[0] in self._withdrawn:
+        if call.key in self._known or call.wire[0] in self._withdrawn:
             return False
-        self._complete[call.key] = call
+        self._known.add(call.key)
         return True
 
     def _take_back(self, ids: Sequence[str]) -> None:
@@ -149,13 +176,30 @@ class Session:
             return
         self._withdrawn.update(ids)
         self._waiting = [call for call in self._waiting if call.wire[0] not in self._withdrawn]
+        for name, response in [*self._responses.items()]:
+            response.untold = {key for key in response.untold if key[1] not in self._withdrawn}
+            if not response.untold:
+                del self._responses[name]
         for planned in self._planned:
-            for call, (_, call_id) in zip(planned.results.calls, planned.keys, strict=True):
-                if call_id in ids:
-                    try:
-                        approval.deny(planned.results, call, "the provider took this call back")
-                    except UsageError:  # it runs, or has run
-                        continue
+            for position, key in [*planned.keys.items()]:
+                if key[1] in ids:
+                    del planned.keys[position]
+                    self._deny(planned.results, position)
+        self._put_away()
+
+    @staticmethod
+    def _deny(results: Results, position: int) -> None:
+        try:
+            approval.deny(results, results.calls[position], "the provider took this call back")
+        except UsageError:  # it runs, or has run
+            return
+
+    def _put_away(self) -> None:
+        """Keep the results of plans of which everything was sent, and look at them no more."""
+        done = [planned for planned in self._planned if not planned.keys]
+        if done:
+            self._done += [planned.results for planned in done]
+            self._planned = [planned for planned in self._planned if planned.keys]
 
     def plan(self) -> Plan:
         """Return the plan of the calls that are complete and in no earlier plan, validated and not
@@ -165,16 +209,18 @@ class Session:
         that waits for approval. Without such a plan, it is a plan without calls.
         """
         if not self._waiting:
-            unanswered = [each for each in self._planned if _has_open_call(each.results)]
-            if unanswered:
-                return Plan(unanswered[-1].results)
+            for planned in reversed(self._planned):
+                if _has_open_call(planned.results):
+                    return Plan(planned.results)
         taken, self._waiting = self._waiting, []
         wires = [call.wire for call in taken]
         assistant = [call.wire[3] for call in taken]
         reading = (assistant, wires, None, NOTHING_CUT, True)
         results = plan_calls(self._provider, reading, self._handlers)
         if taken:
-            self._planned.append(_Planned(results, tuple(call.key for call in taken)))
+            state.controls_of(results)  # they say whether a call still runs, or was broken off
+            keys = {position: call.key for position, call in enumerate(taken)}
+            self._planned.append(_Planned(results, keys))
             if self._observe is not None:
                 self._observe(results)
         return Plan(results)
@@ -184,28 +230,41 @@ class Session:
         """The plans with calls that are not answered yet, in order."""
         return tuple(Plan(each.results) for each in self._planned if _has_open_call(each.results))
 
+    def take(self, results: Results) -> None:
+        """Take the results of a plan of this session that was paused, and resumed elsewhere.
+
+        Their answers are then in ``messages``, as those of the plan would be.
+
+        Raises:
+            UsageError: They are no results of a plan whose answers were not sent.
+        """
+        ids = [call.id for call in results.calls]
+        for planned in self._planned:
+            if [call.id for call in planned.results.calls] == ids:
+                planned.results = results
+                return
+        raise UsageError("these results are of no plan of this session that waits for an answer")
+
     @property
     def results(self) -> list[Result]:
-        """The results of all calls in plans, in the order of the plans."""
-        return [result for planned in self._planned for result in planned.results]
+        """The results of all calls in plans; those whose answers were sent come first."""
+        plans = [*self._done, *(planned.results for planned in self._planned)]
+        return [result for results in plans for result in results]
 
     @property
     def messages(self) -> list[WireMessage]:
         """What to send now: the results that the model was not told, and what makes it go on.
 
         Reading it twice changes nothing. What was read counts as sent when the next event is fed,
-        or at ``mark_sent``, which a program calls that sends in several tasks. A call that the
-        provider took back is not answered.
+        or at ``mark_sent``, which a program calls that sends in several tasks. A call that was
+        broken off is told as cancelled. One that the provider took back is not answered.
         """
-        results: list[Result] = []
+        told: list[tuple[_Planned, int]] = []
         for planned in self._planned:
-            for position, key in enumerate(planned.keys):
-                answer = planned.results._answers[position]
-                if answer is None or key in self._sent or key[1] in self._withdrawn:
-                    continue
-                self._told.add(key)
-                results.append(answer)
+            told += [(planned, at) for at in planned.keys if _is_settled(planned.results, at)]
+        results = [planned.results[at] for planned, at in told]
         messages = self._provider.codec.write_results(results) if results else []
+        self._told = told
         go_on = self._form.go_on
         if go_on is not None and self._must_go_on():
             messages.append(copy_json(go_on))
@@ -213,24 +272,29 @@ class Session:
 
     def mark_sent(self) -> None:
         """Count what ``messages`` has returned as sent."""
-        self._sent |= self._told
-        self._asked |= self._told_of
-        self._told, self._told_of = set(), set()
+        for planned, position in self._told:
+            key = planned.keys.pop(position, None)
+            if key is not None and key[0] in self._responses:
+                self._responses[key[0]].untold.discard(key)
+        over = {
+            name
+            for name, response in self._responses.items()
+            if response.goes_on is False and not response.untold
+        }
+        for name in over | self._told_of:
+            self._responses.pop(name, None)
+        self._told, self._told_of = [], set()
+        self._put_away()
 
     def _must_go_on(self) -> bool:
         """Whether a response is over, all its calls are told, and the model was not asked yet."""
-        known = self._sent | self._told
-        calls_of: dict[str, list[Key]] = {}
-        for key in self._complete:
-            if key[1] not in self._withdrawn:
-                calls_of.setdefault(key[0], []).append(key)
-        ready = {
-            response
-            for response, goes_on in self._ended.items()
-            if goes_on and response in calls_of and known.issuperset(calls_of[response])
+        told = {planned.keys[position] for planned, position in self._told}
+        self._told_of = {
+            name
+            for name, response in self._responses.items()
+            if response.goes_on and response.untold <= told
         }
-        self._told_of |= ready - self._asked
-        return bool(ready - self._asked)
+        return bool(self._told_of)
 
     def partial(self) -> tuple[PartialCall, ...]:
         """Return the calls that are still arriving, as ``Collector.partial`` does."""
@@ -265,4 +329,14 @@ class Session:
 
 
 def _has_open_call(results: Results) -> bool:
-    return any(answer is None for answer in results._answers)
+    return any(not _is_settled(results, position) for position in range(len(results)))
+
+
+def _is_settled(results: Results, position: int) -> bool:
+    """Whether a call is answered, or was broken off and does not run any more."""
+    if results._answers[position] is not None:
+        return True
+    controls = results._controls
+    return (
+        controls is not None and not controls.runs and controls.states.get(position) == "cancelled"
+    )

@@ -43,9 +43,11 @@ def found_entries(result: Result) -> Mapping[str, bytes] | None:
 
     Only tools that were sent are returned: a reference to another is refused.
     """
-    value, group = result.value, getattr(result.call.reader, "group", None)
-    if not isinstance(value, FoundTools) or group is None:
+    reader = result.call.reader
+    group, tool = getattr(reader, "group", None), getattr(reader, "tool", None)
+    if group is None or not getattr(getattr(tool, "function", None), "finds_tools", False):
         return None
+    # The text has the names, also where the value came from a ledger or a token.
     shapes: Mapping[str, Any] = {shape.name: shape for shape in group.shapes.values()}
-    found = [shapes[tool.name] for tool in value.tools if tool.name in shapes]
+    found = [shapes[name] for name in names_in(result.text) or () if name in shapes]
     return {shape.wire_name: shape.entry for shape in found} or None

@@ -89,7 +89,7 @@ def judge_batch(
     by_id = {_id_of(case): case for case in _checked(tools, cases)}
     found = get(provider)
     name = model or found.name
-    reader = batches.Reader(found, list(by_id), None)
+    reader = batches.Reader(found, list(by_id), None, may_quote=has_secrets(tools))
     verdicts: dict[str, Verdict] = {}
     for line in batches.read(reader, lines, lambda body, _: body):
         case = by_id.get(line.custom_id or "")

@@ -313,3 +313,58 @@ def test_fifty_megabytes_are_read_in_ten() -> None:
     assert counts == {"results": 8_999, "error": 1_002}
     assert size > 40_000_000
     assert peak < 10_000_000
+
+
+@pytest.mark.parametrize("end", ["\u2028", "\u2029", "\x85"])
+def test_other_ends_of_lines_stand_in_a_line_of_one_text(end: str) -> None:
+    line = json.dumps({**chat_line(1), "note": f"a{end}b"}, ensure_ascii=False)
+    assert told(TOOLS.bind("openai").read_batch(f"{line}\n")) == [("r1", ["sunny in c1"])]
+
+
+def test_lines_without_an_id_do_not_share_a_scope(tmp_path: Path) -> None:
+    part = {"functionCall": {"name": "weather", "args": {"city": "Bonn"}}}
+    body = {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]}
+    ran: list[str] = []
+
+    def send(city: str) -> str:
+        """Sends."""
+        ran.append(city)
+        return city
+
+    bound = Registry([tool(send, name="weather")]).bind("gemini")
+    lines = [{"response": body}, {"response": body}, {"key": "None", "response": body}]
+    with Ledger(tmp_path / "calls.db") as ledger:
+        for _ in range(2):
+            list(bound.read_batch(lines, ledger=ledger, scope="batch"))
+    assert ran == ["Bonn"] * 3
+
+
+def test_expected_may_be_read_once_and_holds_texts() -> None:
+    read = TOOLS.bind("openai").read_batch([chat_line(1)], expected=(f"r{n}" for n in (1, 2)))
+    assert [(line.custom_id, line.error is None) for line in read] == [("r1", True), ("r2", False)]
+    with pytest.raises(UsageError, match="texts"):
+        TOOLS.bind("openai").read_batch([], expected=[1])  # type: ignore[list-item]  # what users may pass
+
+
+def test_a_refused_request_runs_nothing_whatever_its_body_holds() -> None:
+    line = chat_line(1)
+    line["response"]["status_code"] = 500
+    [read] = TOOLS.bind("openai").read_batch([line])
+    assert "500" in str(read.error)
+
+
+def test_data_that_is_nested_too_deeply_is_an_error_of_its_line() -> None:
+    deep: Any = []
+    for _ in range(100_000):
+        deep = [deep]
+    lines = [{**chat_line(1), "deep": deep}, chat_line(2)]
+    read = list(TOOLS.bind("openai").read_batch(lines))
+    assert [line.error is None for line in read] == [False, True]
+    while deep:  # freed level by level
+        deep = deep[0]
+
+
+def test_the_apps_own_metadata_stays_beside_the_id() -> None:
+    request = {"contents": "hi", "metadata": {"user": "u1"}}
+    entry = TOOLS.bind("gemini").batch_line("r1", request)
+    assert entry["metadata"] == {"user": "u1", "key": "r1"}

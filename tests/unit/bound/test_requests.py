@@ -145,6 +145,15 @@ CHOICES = {
     "ollama": [({}, "abc"), ({}, ""), None, None, None],
     "huggingface": [({}, "abc"), ({}, ""), None, None, None],
     "mcp": [({}, "abc"), None, None, None, None],
+    "gemini-live": [({}, "abc"), None, None, None, None],
+    "openai-realtime": [
+        *(
+            ({"type": "realtime", "tool_choice": word}, "abc")
+            for word in ("auto", "none", "required")
+        ),
+        ({"type": "realtime", "tool_choice": {"type": "function", "name": "b"}}, "abc"),
+        ({"type": "realtime", "tool_choice": "required"}, "ac"),
+    ],
     "json-schema": [({}, "abc"), None, None, None, None],
     "xai:grpc": [
         ({"tool_choice": {"mode": "TOOL_MODE_AUTO"}}, "abc"),
@@ -186,7 +195,8 @@ PARALLEL = {
     **dict.fromkeys(
         ("gemini", "gemini-openapi", "vertex", "gemini-interactions", "bedrock", "cohere", "ollama")
     ),
-    **dict.fromkeys(("huggingface", "mcp", "json-schema")),
+    **dict.fromkeys(("huggingface", "mcp", "json-schema", "gemini-live")),
+    "openai-realtime": {"type": "realtime", "parallel_tool_calls": False},
     "anthropic": {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}},
 }
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from toolshape import Conversation, Namespace, Registry, UsageError, tool
+from toolshape import Conversation, ExportError, Namespace, Registry, UsageError, tool
 from toolshape._bound.search import words_of
 
 
@@ -322,3 +322,55 @@ def test_a_conversation_names_no_tool_that_is_gone() -> None:
     chat = Conversation.from_json(chat.to_json(), fewer)
     content = chat.request("anthropic")["messages"][-1]["content"][0]["content"]
     assert "tool_reference" not in str(content) or "forecast_weather" not in str(content)
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai-responses"])
+def test_a_find_from_a_ledger_is_loaded_as_the_first_time(provider: str, tmp_path: Path) -> None:
+    from toolshape.ledger import Ledger
+
+    response = ANTHROPIC_CALL if provider == "anthropic" else searched("weather forecast")
+    bound = WITH_SEARCH.bind(provider)
+    with Ledger(tmp_path / "calls.db") as ledger:
+        first, again = (bound.dispatch(response, ledger=ledger, scope="s").messages for _ in "12")
+    assert first == again
+    assert "forecast_weather" in str(first)
+
+
+def test_a_call_that_another_provider_wrote_gets_its_namespace_at_responses() -> None:
+    chat = Conversation(WITH_SEARCH)
+    chat.user("Which orders?")
+    chat.request("anthropic")
+    content = [
+        {"type": "tool_use", "id": "t1", "name": "list_orders", "input": {"customer": "A"}},
+        {"type": "tool_use", "id": "t2", "name": "send_mail", "input": {"to": "A"}},
+        {"type": "tool_use", "id": "t3", "name": "now", "input": {}},
+    ]
+    chat.dispatch({**ANTHROPIC_CALL, "content": content})
+    items = chat.request("openai-responses")["input"]
+    called = {
+        item["name"]: item.get("namespace") for item in items if item.get("type") == "function_call"
+    }
+    assert called == {"list_orders": "crm", "send_mail": "send_mail", "now": None}
+
+
+def test_a_search_of_the_client_cannot_be_chosen_at_responses() -> None:
+    for choice in ("tool_search", ["tool_search", "now"]):
+        with pytest.raises(ExportError, match="cannot be chosen"):
+            WITH_SEARCH.request("openai-responses", choice=choice)
+    assert (
+        WITH_SEARCH.request("anthropic", choice="tool_search")["tool_choice"]["name"]
+        == "tool_search"
+    )
+
+
+def test_two_finds_of_one_group_are_one_group() -> None:
+    @tool(deferred=Namespace("crm", "About customers."))
+    def find_customer(name: str) -> str:
+        """Finds a customer."""
+        return name
+
+    tools = Registry([list_orders, find_customer])
+    bound = Registry([*tools, tools.search()]).bind("openai-responses")
+    [item] = bound.dispatch(searched("customer orders")).messages
+    [group] = item["tools"]
+    assert sorted(one["name"] for one in group["tools"]) == ["find_customer", "list_orders"]

@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import SecretStr
 from session_events import live, realtime
 
 from toolshape import Registry, ResponseError, Session, UsageError, tool
@@ -361,3 +363,77 @@ def test_dropped_at_every_event_a_session_repeats_no_effect_and_loses_no_result(
                 open_session.plan().run(ledger=ledger, scope="s")
         assert sorted(ran) == ["Bonn", "Oslo", "Rome"]
         assert [result.value for result in open_session.results] == ["Bonn", "Rome", "Oslo"]
+
+
+def test_a_call_that_was_broken_off_is_told_and_the_model_goes_on() -> None:
+    @tool
+    async def slow(city: str) -> str:
+        """Takes long."""
+        await asyncio.sleep(60)
+        return city
+
+    async def main() -> list[Any]:
+        open_session = Registry([slow]).bind("openai-realtime").session()
+        for event in realtime("resp_1", ("slow", {"city": "Bonn"}, "call_1")):
+            open_session.feed(event)
+        run = asyncio.ensure_future(open_session.plan().arun())
+        await asyncio.sleep(0.01)
+        assert open_session.messages == []  # it runs
+        run.cancel()
+        await asyncio.gather(run, return_exceptions=True)
+        assert open_session.plans == ()
+        return open_session.messages
+
+    answer, go_on = asyncio.run(main())
+    assert "cancelled" in answer["item"]["output"]
+    assert go_on == GO_ON
+
+
+def test_a_plan_that_was_paused_and_resumed_elsewhere_is_told_here() -> None:
+    tools = Registry([tool(weather.function, approve=True, name="weather")])
+    open_session = session(tools=tools)
+    for event in realtime("resp_1", BONN):
+        open_session.feed(event)
+    plan = open_session.plan()
+    token = plan.pause(b"k" * 32, audience="me", expires=timedelta(hours=1))
+    results = tools.resume(token, b"k" * 32, {"call_1": True}, audience="me")
+    assert open_session.messages == []
+    open_session.take(results)
+    assert open_session.messages == [output("call_1", "sunny in Bonn"), GO_ON]
+    with pytest.raises(UsageError, match="no plan of this session"):
+        session().take(results)
+
+
+def test_words_of_the_server_are_hidden_where_a_tool_takes_a_secret() -> None:
+    @tool
+    def login(password: SecretStr) -> str:
+        """Logs in."""
+        return "in"
+
+    open_session = Registry([login]).bind("openai-realtime").session()
+    open_session.feed({"type": "error", "error": {"message": 'bad {"password": "hunter2"}'}})
+    assert "hunter2" not in repr(open_session.warnings)
+    assert len(open_session.warnings) == 1
+
+
+def test_what_live_does_not_say_in_words_that_are_known_ends_no_loop() -> None:
+    assert session("gemini-live").feed({}) == []
+    history = {
+        "serverContent": {},
+        "clientContent": {
+            "turns": [{"parts": [{"functionCall": {"name": "weather", "args": {}}}]}]
+        },
+    }
+    assert session("gemini-live").feed(history) == []
+
+
+def test_what_was_sent_is_looked_at_no_more() -> None:
+    open_session = session()
+    for number in range(50):
+        for event in realtime(f"resp_{number}", ("weather", {"city": "Bonn"}, f"call_{number}")):
+            open_session.feed(event)
+            open_session.plan().run()
+            _ = open_session.messages
+    open_session.mark_sent()
+    assert (open_session._planned, open_session._responses, open_session.plans) == ([], {}, ())
+    assert len(open_session.results) == 50

@@ -11,7 +11,7 @@ from toolshape._families.gemini import messages as gemini
 from toolshape._families.wire.bodies import member, to_plain_json
 from toolshape._families.wire.ids import made_up_id
 from toolshape._families.wire.provider import NOTHING_CUT, Choice, Read, unsupported
-from toolshape._families.wire.sessions import SessionCall, SessionEvent
+from toolshape._families.wire.sessions import NOTHING, SessionCall, SessionEvent
 from toolshape._records.calls import JsonObject, WireCall, WireMessage
 from toolshape._records.result import Result
 
@@ -34,14 +34,15 @@ def read_event(state: JsonObject, event: JsonObject) -> SessionEvent | None:
 
     Only a cancellation takes calls back: ``interrupted`` also follows an answer that interrupts.
     """
-    found = [kind for kind in _KINDS if _get(event, kind) is not None]
-    if not found:
+    if not event:  # an object of the SDK whose kind it does not know
+        return NOTHING
+    if all(_get(event, kind) is None for kind in _KINDS):
         return None
     text, thinking = _words(_get(event, "serverContent"))
     cancelled = _get(_get(event, "toolCallCancellation"), "ids") or ()
     error = _get(event, "error")
     return SessionEvent(
-        calls=tuple(SessionCall("", wire) for wire in _wires(event, state)),
+        calls=tuple(SessionCall("", wire) for wire in _wires(_calls_of(event), state)),
         withdrawn=tuple(map(str, cancelled)),
         text=text,
         thinking=thinking,
@@ -62,9 +63,12 @@ def _words(content: Any) -> tuple[str, str]:
     return "".join(said), "".join(thought)
 
 
-def _wires(event: Any, state: JsonObject) -> Sequence[tuple[str, str, Any, Any]]:
-    """Read the calls of a message; ``state`` counts those without an id, which Vertex sends."""
-    calls = _get(_get(event, "toolCall"), "functionCalls") or _calls_of_history(event)
+def _calls_of(event: JsonObject) -> list[Any]:
+    return _get(_get(event, "toolCall"), "functionCalls") or []
+
+
+def _wires(calls: Sequence[Any], state: JsonObject) -> Sequence[tuple[str, str, Any, Any]]:
+    """Read calls; ``state`` counts those without an id, which Vertex sends."""
     wires: list[tuple[str, str, Any, Any]] = []
     for call in calls:
         if not isinstance(call, dict):
@@ -105,7 +109,8 @@ def read(body: Any) -> Read | None:
     event = _as_event(body)
     if event is None:
         return None
-    return [event], _wires(event, {}), None, NOTHING_CUT, True
+    calls = _calls_of(event) or _calls_of_history(event)
+    return [event], _wires(calls, {}), None, NOTHING_CUT, True
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
@@ -117,8 +122,8 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     if choice.names or choice.mode not in (None, "auto"):
         message = "a Live session has no choice of tools: send only the tools that may be called"
         raise unsupported(choice, "choice", message, "LiveConnectConfig of google-genai 3.6.1")
-    if choice.parallel is not None:
-        message = "a Live session does not say whether calls may be parallel: leave it out"
+    if choice.parallel is False:
+        message = "a Live session cannot forbid parallel calls: leave parallel= out"
         raise unsupported(choice, "parallel", message, "LiveConnectConfig of google-genai 3.6.1")
     return {"tools": tools}
 

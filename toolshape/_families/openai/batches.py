@@ -2,7 +2,7 @@
 
 from toolshape._families.wire.batches import BatchForm, ResultPlace
 
-LINE = ResultPlace(("custom_id",), ("response", "body"), ("error",))
+LINE = ResultPlace(("custom_id",), ("response", "body"), ("error",), ("response", "status_code"))
 OPENAI_BATCH = BatchForm(
     id=("custom_id",),
     body=("body",),

@@ -6,6 +6,7 @@ from dataclasses import replace
 from toolshape._families.openai import OLDER, OPENAI
 from toolshape._families.openai.batches import OPENAI_BATCH
 from toolshape._families.openai_responses import messages, server
+from toolshape._families.openai_responses.groups import merge_groups
 from toolshape._families.openai_responses.messages import write_calls, write_results
 from toolshape._families.openai_responses.output import OUTPUT
 from toolshape._families.openai_responses.responses import (
@@ -23,7 +24,6 @@ from toolshape._families.openai_responses.schema import (
     free_text,
     is_deferred,
     mark_deferred,
-    merge_groups,
     native_conflict,
     request,
 )

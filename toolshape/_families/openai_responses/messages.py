@@ -3,10 +3,11 @@ openai 3.54.0 (read on 2026-11-22).
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from toolshape._families.openai import messages as openai_messages
+from toolshape._families.openai_responses.groups import merge_groups
 from toolshape._families.wire.bodies import member, to_plain_json
 from toolshape._families.wire.content import (
     arguments_text,
@@ -45,6 +46,7 @@ from toolshape._records.parts import (
     named,
 )
 from toolshape._records.result import Result
+from toolshape._schema.values import copy_json
 from toolshape.messages import (
     MediaPart,
     Message,
@@ -356,7 +358,17 @@ def _write_found(result: Result) -> JsonObject:
 
 def _found_item(call_id: Any, definitions: Sequence[JsonObject]) -> JsonObject:
     item: JsonObject = {"type": "tool_search_output", "call_id": call_id, "execution": "client"}
-    return {**item, "status": "completed", "tools": [*definitions]}
+    tools = merge_groups(copy_json([*definitions]))
+    return {**item, "status": "completed", "tools": tools}
+
+
+def _namespaces(entries: Iterable[JsonObject]) -> dict[str, str]:
+    """Return the namespace of each deferred function; one without a group is in one of its own."""
+    found: dict[str, str] = {}
+    for entry in entries:
+        functions = entry["tools"] if entry.get("type") == "namespace" else [entry]
+        found |= {one["name"]: entry["name"] for one in functions if one.get("defer_loading")}
+    return found
 
 
 def load_found(
@@ -368,11 +380,16 @@ def load_found(
     """
     searches: dict[Any, JsonObject] = {}
     written: list[WireMessage] = []
+    namespaces = _namespaces(entries.values())
     for item in items:
         call_id, kind = item.get("call_id"), item.get("type")
         if kind == "function_call" and item.get("name") == SEARCH_NAME:
             searches[call_id] = item
             item = _as_search(item)  # noqa: PLW2901 - the item as it is sent
+        elif kind == "function_call" and item.get("name") in namespaces:
+            # "Missing namespace for function_call" (github/copilot-cli#4519); a call that another
+            # provider wrote has none.
+            item = {"namespace": namespaces[item["name"]], **item}  # noqa: PLW2901 - the same
         elif kind == "function_call_output" and call_id in searches:
             names = [name for name in names_in(item.get("output")) or () if name in entries]
             found = [entries[name] for name in names]

@@ -9,8 +9,9 @@ from typing import Any
 
 from toolshape._families.openai import schema as openai_schema
 from toolshape._families.wire.bodies import member
-from toolshape._families.wire.provider import Choice
+from toolshape._families.wire.provider import Choice, unsupported
 from toolshape._records.calls import Grammar, JsonObject, Namespace, Spec
+from toolshape._records.found import SEARCH_NAME
 
 
 def native_conflict(native: Any, names: Collection[str]) -> str:
@@ -99,28 +100,20 @@ def client_search(entry: JsonObject) -> JsonObject:
     }
 
 
-def merge_groups(entries: list[JsonObject]) -> list[JsonObject]:
-    """Merge the groups with the same name; the merged group takes the place of the first group."""
-    groups: dict[str, JsonObject] = {}
-    merged: list[JsonObject] = []
-    for entry in entries:
-        if entry.get("type") == "namespace":
-            group = groups.setdefault(entry["name"], entry)
-        else:
-            group = entry
-        if group is entry:
-            merged.append(entry)
-        else:
-            group["description"] = group["description"] or entry["description"]
-            group["tools"] += entry["tools"]
-    return merged
-
-
 def is_deferred(entry: JsonObject) -> bool:
     return entry.get("defer_loading") is True or any(map(is_deferred, entry.get("tools") or ()))
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
+    """Write the tools and the choice.
+
+    Raises:
+        ExportError: The choice names a search of the client's, which has no name there.
+    """
+    is_search = any(entry.get("execution") == "client" for entry in tools)
+    if is_search and SEARCH_NAME in choice.names:
+        message = f"{SEARCH_NAME} cannot be chosen here: a search of the client's has no name"
+        raise unsupported(choice, "choice", message, "ToolChoiceTypes of openai 3.57.0, 2026-11-28")
     body = openai_schema.request(tools, choice)
     custom = {entry.get("name") for entry in choice.chosen if entry.get("type") == "custom"}
     chosen = [

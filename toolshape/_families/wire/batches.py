@@ -10,15 +10,20 @@ from toolshape._records.calls import JsonObject
 Path: TypeAlias = tuple[str, ...]
 
 
+_FAILED = 400
+
+
 class ResultPlace(NamedTuple):
     """Where one result holds the id of its request, the body of the response, and an error.
 
-    Each is a path of keys. What stands at ``error`` is no error where a body stands.
+    Each is a path of keys. What stands at ``error`` is no error where a body stands, unless the
+    ``status`` says so.
     """
 
     id: Path
     body: Path
     error: Path
+    status: Path = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -67,9 +72,12 @@ def read_result(form: BatchForm, line: JsonObject) -> BatchResult:
     found = value_at(line, place.id)
     request_id = found if isinstance(found, str) else None
     body = value_at(line, place.body)
-    if body is not None:
+    status = value_at(line, place.status) if place.status else None
+    has_failed = isinstance(status, int) and status >= _FAILED
+    if body is not None and not has_failed:
         return BatchResult(request_id, body, "")
-    words = ", ".join(dict.fromkeys(_words_of(value_at(line, place.error))))
+    said = [*_words_of(value_at(line, place.error)), *(_words_of(body) if has_failed else ())]
+    words = ", ".join(dict.fromkeys([*([str(status)] if has_failed else []), *said]))
     return BatchResult(request_id, None, words or "the line has neither a response nor an error")
 
 
