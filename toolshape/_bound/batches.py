@@ -134,11 +134,12 @@ class Reader:
         """
         self._form = form_of(provider)
         given: Any = expected
-        order: Sequence[Any] = () if expected is None else tuple(expected)
-        if isinstance(given, (str, bytes)) or not all(isinstance(each, str) for each in order):
+        order: Sequence[Any] = () if given is None else tuple(given)
+        is_text = isinstance(given, (str, bytes))
+        if is_text or not all(isinstance(each, str) for each in order):
             raise UsageError("expected= is a collection of ids, which are texts")
         self._order: Sequence[str] = order
-        self._expected = None if expected is None else frozenset(order)
+        self._expected: frozenset[str] | None = None if given is None else frozenset(order)
         self._scope = scope
         self._may_quote = may_quote
         self._seen: set[str] = set()
