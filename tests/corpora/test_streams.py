@@ -13,6 +13,7 @@ from shared import corpus
 from test_exchanges import MADE_UP, SURFACES, anything_named, as_json, reader, real
 
 from toolshape import Registry, ResponseError, tool
+from toolshape._families import get
 from toolshape.messages import ReasoningPart, TextPart
 
 # Websockets are no shape of ours: openai-realtime and gemini-live.
@@ -355,6 +356,8 @@ def test_streams_that_say_nothing_or_fail():
         with pytest.raises(ResponseError, match="the provider ended the response with an error"):
             collector.plan()
     for row in ROWS:
+        if get(row.provider).session is not None:  # its events are no stream of one response
+            continue
         collector = Registry([note]).bind(row.provider).collector()
         assert collector.feed("") == collector.close() == []
         with pytest.raises(ResponseError, match="no part of a response has arrived"):

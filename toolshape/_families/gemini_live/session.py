@@ -137,7 +137,8 @@ def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
     """Write one message with all results, each with the id of its call."""
     answers: list[JsonObject] = []
-    for message in gemini.write_results(results):
+    named = [result._replace(parts=()) for result in results]  # the text names images and files
+    for message in gemini.write_results(named):
         for part, result in zip(message["parts"], results, strict=True):
             answers.append({"id": result.call.id, **part["functionResponse"]})
     return [{"toolResponse": {"functionResponses": answers}}] if answers else []

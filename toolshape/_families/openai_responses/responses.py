@@ -89,7 +89,7 @@ def read(body: Any, is_call: IsCall = _is_call) -> Read | None:
     return _read_any(body, is_call)
 
 
-def _read_any(body: Any, is_call: IsCall) -> Reading | None:
+def _read_any(body: Any, is_call: IsCall = _is_call) -> Reading | None:
     """Read any body.
 
     A response has a status instead of a finish reason; an incomplete response states why.
