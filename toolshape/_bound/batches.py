@@ -3,14 +3,14 @@
 from collections.abc import (
     AsyncIterable,
     AsyncIterator,
+    Awaitable,
     Callable,
-    Collection,
     Iterable,
     Iterator,
     Mapping,
     Sequence,
 )
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
 
 from toolshape._families.wire.batches import (
@@ -23,12 +23,11 @@ from toolshape._families.wire.bodies import parse_body
 from toolshape._families.wire.nested import as_json
 from toolshape._families.wire.provider import Provider
 from toolshape._plan.results import Results
+from toolshape._plan.run_options import refuse_unknown
 from toolshape._plan.steps import HERE, IN_LOOP, Steps, run_here
 from toolshape._records.calls import JsonObject
 from toolshape._records.errors import ResponseError, UsageError
 
-Dispatch: TypeAlias = Callable[[Any, str | None], Any]
-"""Runs the calls of a response under a scope; returns the results, or an awaitable of them."""
 _HIDDEN = "its words are not shown here, because they may quote a secret; the body has them"
 _MODEL_KEYS = ("model", "modelId")
 
@@ -96,36 +95,17 @@ def _merged(body: JsonObject, entry: JsonObject) -> JsonObject:
     }
 
 
-def check_fingerprint(written: str | None, here: str) -> None:
-    """Check that these are the tools with which a batch was written.
-
-    Raises:
-        UsageError: They are others.
-    """
-    if written is not None and written != here:
-        raise UsageError(
-            f"the batch was written with other tools (fingerprint {written}) than these "
-            f"({here}): read it with the Bound that wrote it"
-        )
-
-
-class Reader:
+class Accounts:
     """Accounts for each line of a batch: whose it is, and whether it may run."""
 
     def __init__(
-        self,
-        provider: Provider,
-        expected: Collection[str] | None,
-        scope: str | None,
-        *,
-        may_quote: bool = False,
+        self, provider: Provider, expected: Iterable[str] | None, *, may_quote: bool
     ) -> None:
         """Take what is known of the batch before its first line.
 
         Args:
             provider: The provider.
             expected: The ids of all requests, if the caller knows them.
-            scope: The scope of the whole batch, if its calls go through a ledger.
             may_quote: Whether an error of the provider may quote a secret; its words then stand in
                 the body only.
 
@@ -140,35 +120,13 @@ class Reader:
             raise UsageError("expected= is a collection of ids, which are texts")
         self._order: Sequence[str] = order
         self._expected: frozenset[str] | None = None if given is None else frozenset(order)
-        self._scope = scope
         self._may_quote = may_quote
         self._seen: set[str] = set()
-        self._number = 0
+        self.number = 0  # of the last line
 
-    async def settle(self, line: Any, dispatch: Dispatch, steps: Steps) -> BatchLine:
-        """Run the calls of one line, or tell why there are none."""
-        found = self._look_at(line)
-        if isinstance(found, BatchLine):
-            return found
-        try:
-            results = await steps.result_of(dispatch(found.body, self._scope_of(found.request_id)))
-        except ResponseError as error:
-            told = ResponseError(_HIDDEN, body=error.body) if self._may_quote else error
-            return BatchLine(found.request_id, None, told)
-        return BatchLine(found.request_id, results)
-
-    def _scope_of(self, custom_id: str | None) -> str | None:
-        """Return the scope of one line: ids that were made up of the arguments may be those of
-        another line.
-        """
-        if self._scope is None:
-            return None
-        own = f"/{self._number}" if custom_id is None else quote(custom_id, safe="")
-        return f"{self._scope}/{own}"
-
-    def _look_at(self, line: Any) -> BatchResult | BatchLine:
+    def look_at(self, line: Any) -> BatchResult | BatchLine:
         """Return the body of a response with its id, or the line as it is told, if it has none."""
-        self._number += 1
+        self.number += 1
         if isinstance(line, str):
             line = line.removeprefix("\ufeff")
         try:
@@ -179,15 +137,20 @@ class Reader:
             return self._refused(None, f"is no object but {type(parsed).__name__}", line)
         found = read_result(self._form, parsed)
         custom_id = found.request_id
-        if custom_id is None and self._form.is_ordered and self._number <= len(self._order):
-            custom_id = self._order[self._number - 1]
+        if custom_id is None and self._form.is_ordered and self.number <= len(self._order):
+            custom_id = self._order[self.number - 1]
         if why := self._why_not(custom_id):
             return self._refused(custom_id, why, line)
         if found.error:
-            words = _HIDDEN if self._may_quote else found.error
-            error = ResponseError(f"the request has no response: {words}", body=parsed)
-            return BatchLine(custom_id, None, error)
+            kind = f"the request has no response: {found.error}"
+            return self.failed(custom_id, kind, found.words, parsed)
         return found._replace(request_id=custom_id)
+
+    def failed(self, custom_id: str | None, kind: str, words: str, body: Any) -> BatchLine:
+        """Tell an error with its kind and the provider's words, which may quote a secret."""
+        said = _HIDDEN if words and self._may_quote else words
+        text = ", ".join(filter(None, (kind, said)))
+        return BatchLine(custom_id, None, ResponseError(text, body=body))
 
     def _why_not(self, custom_id: str | None) -> str:
         """Return why a line of this id does not count, or an empty string."""
@@ -211,27 +174,97 @@ class Reader:
     def _refused(self, custom_id: str | None, why: str, line: Any) -> BatchLine:
         name = "" if custom_id is None else f" ({custom_id!r})"
         return BatchLine(
-            custom_id, None, ResponseError(f"line {self._number}{name} {why}", body=line)
+            custom_id, None, ResponseError(f"line {self.number}{name} {why}", body=line)
         )
 
 
-def read(reader: Reader, lines: Any, dispatch: Dispatch) -> Iterator[BatchLine]:
+class Runner(Protocol):
+    """What runs the calls of a response: a ``Bound``."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the tools."""
+        ...
+
+    @property
+    def dispatch(self) -> Callable[..., Results]:
+        """Runs the calls."""
+        ...
+
+    @property
+    def adispatch(self) -> Callable[..., Awaitable[Results]]:
+        """Runs the calls in a loop."""
+        ...
+
+
+class Reader(NamedTuple):
+    """How the calls of a batch are run: by what, and under which options."""
+
+    runner: Runner
+    accounts: Accounts
+    context: Any
+    options: Mapping[str, Any]
+
+
+def open_reader(
+    runner: Runner,
+    accounts: Accounts,
+    fingerprint: str | None,
+    context: Any,
+    options: Mapping[str, Any],
+) -> Reader:
+    """Check what can be checked before a line is read; see ``Bound.read_batch``.
+
+    Raises:
+        TypeError: An option does not exist.
+        UsageError: The batch was written with other tools.
+    """
+    refuse_unknown(options)
+    if fingerprint is not None and fingerprint != runner.fingerprint:
+        raise UsageError(
+            f"the batch was written with other tools (fingerprint {fingerprint}) than these "
+            f"({runner.fingerprint}): read it with the Bound that wrote it"
+        )
+    return Reader(runner, accounts, context, options)
+
+
+async def _settle(reader: Reader, line: Any, steps: Steps) -> BatchLine:
+    """Run the calls of one line, or tell why there are none."""
+    runner, accounts, context, options = reader
+    found = accounts.look_at(line)
+    if isinstance(found, BatchLine):
+        return found
+    custom_id, scope = found.request_id, options.get("scope")
+    if scope is not None:
+        # Ids that were made up of the arguments are the same in two lines, so a line has a scope of
+        # its own.
+        own = f"/{accounts.number}" if custom_id is None else quote(custom_id, safe="")
+        options = {**options, "scope": f"{scope}/{own}"}
+    dispatch: Any = runner.adispatch if steps.is_loop else runner.dispatch
+    try:
+        results = await steps.result_of(dispatch(found.body, context=context, **options))
+    except ResponseError as error:
+        return accounts.failed(custom_id, "its response cannot be read", str(error), error.body)
+    return BatchLine(custom_id, results)
+
+
+def read(reader: Reader, lines: Any) -> Iterator[BatchLine]:
     """Yield what each line says, then the ids that did not come."""
-    for line in filter(_is_not_blank, _lines_of(lines)):
-        yield run_here(reader.settle(line, dispatch, HERE))
-    yield from reader.missing()
+    for line in lines_of(lines):
+        yield run_here(_settle(reader, line, HERE))
+    yield from reader.accounts.missing()
 
 
-async def aread(reader: Reader, lines: Any, dispatch: Dispatch) -> AsyncIterator[BatchLine]:
+async def aread(reader: Reader, lines: Any) -> AsyncIterator[BatchLine]:
     """Like ``read``, in a running event loop; the lines may be asynchronous, too."""
     if isinstance(lines, AsyncIterable):
         async for line in lines:
             if _is_not_blank(line):
-                yield await reader.settle(line, dispatch, IN_LOOP)
+                yield await _settle(reader, line, IN_LOOP)
     else:
-        for line in filter(_is_not_blank, _lines_of(lines)):
-            yield await reader.settle(line, dispatch, IN_LOOP)
-    for absent in reader.missing():
+        for line in lines_of(lines):
+            yield await _settle(reader, line, IN_LOOP)
+    for absent in reader.accounts.missing():
         yield absent
 
 
@@ -239,19 +272,19 @@ def _is_not_blank(line: Any) -> bool:
     return not isinstance(line, (str, bytes, bytearray)) or bool(line.strip())
 
 
-def _lines_of(given: Any) -> Iterable[Any]:
-    """Return the lines of a text, or the items of anything else.
+def lines_of(given: Any) -> Iterable[Any]:
+    """Return the lines of a text, or the items of anything else, without blank lines.
 
     Raises:
         UsageError: It is not an iterable of lines.
     """
     # Only a line feed ends a line: JSON may hold other ends of lines as they are.
     if isinstance(given, str):
-        return given.split("\n")
+        return filter(_is_not_blank, given.split("\n"))
     if isinstance(given, (bytes, bytearray)):
-        return bytes(given).split(b"\n")
+        return filter(_is_not_blank, bytes(given).split(b"\n"))
     if not isinstance(given, Iterable) or isinstance(given, Mapping):
         raise UsageError(
             f"read_batch takes the lines of a batch's output, not {type(given).__name__}"
         )
-    return given
+    return filter(_is_not_blank, given)

@@ -31,7 +31,7 @@ from toolshape._records.calls import (
     WireCall,
 )
 from toolshape._records.errors import ExportError, Problem, ResponseError, UsageError, did_you_mean
-from toolshape._records.found import SEARCH_NAME
+from toolshape._records.found import SEARCH_NAME, is_search
 from toolshape._records.report import Report
 from toolshape._records.result import Result
 from toolshape._schema.values import copy_json
@@ -156,7 +156,7 @@ class Bound:
         ):
             return tools
         own = self._bound_tools.shapes.get(SEARCH_NAME)
-        if own is None or not getattr(own.tool.function, "finds_tools", False):
+        if own is None or not is_search(own.tool):
             return [*tools, dict(deferral.search)]
         return [
             deferral.own_search(entry) if entry.get("name") == SEARCH_NAME else entry
@@ -638,15 +638,10 @@ class Bound:
         """
         from toolshape._bound import batches  # noqa: PLC0415 - few programs have batches
 
-        refuse_unknown(options)
-        batches.check_fingerprint(fingerprint, self.fingerprint)
-        reader = batches.Reader(self.provider, expected, options.get("scope"))
-
-        def dispatch(body: Any, scope: str | None) -> Results:
-            run_options: Any = options if scope is None else {**options, "scope": scope}
-            return self.dispatch(body, context=context, **run_options)
-
-        return batches.read(reader, lines, dispatch)
+        may_quote = self._bound_tools.handlers.may_hold_secrets
+        accounts = batches.Accounts(self.provider, expected, may_quote=may_quote)
+        reader = batches.open_reader(self, accounts, fingerprint, context, options)
+        return batches.read(reader, lines)
 
     def aread_batch(
         self,
@@ -660,15 +655,10 @@ class Bound:
         """Like ``read_batch``, for a running event loop; ``lines`` may be asynchronous, too."""
         from toolshape._bound import batches  # noqa: PLC0415 - few programs have batches
 
-        refuse_unknown(options)
-        batches.check_fingerprint(fingerprint, self.fingerprint)
-        reader = batches.Reader(self.provider, expected, options.get("scope"))
-
-        async def dispatch(body: Any, scope: str | None) -> Results:
-            run_options: Any = options if scope is None else {**options, "scope": scope}
-            return await self.adispatch(body, context=context, **run_options)
-
-        return batches.aread(reader, lines, dispatch)
+        may_quote = self._bound_tools.handlers.may_hold_secrets
+        accounts = batches.Accounts(self.provider, expected, may_quote=may_quote)
+        reader = batches.open_reader(self, accounts, fingerprint, context, options)
+        return batches.aread(reader, lines)
 
     @overload
     def grammar(

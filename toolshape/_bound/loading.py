@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from toolshape._bound.bound import Bound, bound_tools_of
 from toolshape._records.calls import WireMessage
-from toolshape._records.found import SEARCH_NAME
+from toolshape._records.found import SEARCH_NAME, is_search
 
 
 def load_found(bound: Bound, messages: Sequence[WireMessage]) -> list[WireMessage]:
@@ -15,8 +15,7 @@ def load_found(bound: Bound, messages: Sequence[WireMessage]) -> list[WireMessag
     """
     tools = bound_tools_of(bound)
     deferral, own = bound.provider.request.deferral, tools.shapes.get(SEARCH_NAME)
-    is_search = own is not None and getattr(own.tool.function, "finds_tools", False)
-    if not is_search or deferral is None or deferral.load is None:
+    if own is None or not is_search(own.tool) or deferral is None or deferral.load is None:
         return [*messages]
     entries = {shape.name: json.loads(shape.entry) for shape in tools.shapes.values()}
     if not any(map(deferral.is_marked, entries.values())):

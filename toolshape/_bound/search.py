@@ -12,6 +12,7 @@
 # No score says that nothing fits: where 90 % of the answerable questions are kept, 80 % of those
 # whose tool was taken away are kept, too. So the model is told that it may abstain.
 
+import inspect
 import math
 import re
 import unicodedata
@@ -20,8 +21,9 @@ from collections.abc import Callable, Iterator, Sequence
 from heapq import nsmallest
 from typing import Any, TypeAlias
 
+from toolshape._records.calls import JsonSchema
 from toolshape._records.errors import UsageError
-from toolshape._records.found import SEARCH_NAME, FoundTool, FoundTools
+from toolshape._records.found import SEARCH_NAME, FoundTool, FoundTools, is_search
 from toolshape._tools.tool import Tool
 
 Embed: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
@@ -57,19 +59,27 @@ def _weighed_texts(tool: Tool[..., Any]) -> Iterator[tuple[str, float]]:
     """Yield what is read of a tool, with its weight."""
     yield tool.name, 2.0
     yield tool.description, 1.0
-    nodes: list[Any] = [tool.input_schema]
+    for name, schema in _fields_in(tool.input_schema):
+        choices = [choice for choice in schema.get("enum") or () if isinstance(choice, str)]
+        yield " ".join((name, schema.get("description") or "", *choices)), 0.5
+
+
+def _fields_in(schema: JsonSchema) -> Iterator[tuple[str, JsonSchema]]:
+    """Yield the fields of a schema and of those inside it, each once; no reference is followed."""
+    nodes: list[Any] = [schema]
     seen: set[int] = set()
     while nodes:
         node = nodes.pop()
         if not isinstance(node, dict) or id(node) in seen:
             continue
         seen.add(id(node))
-        nodes += (node.get("$defs") or {}).values()
-        for key, value in (node.get("properties") or {}).items():
-            if isinstance(value, dict):
-                choices = [choice for choice in value.get("enum") or () if isinstance(choice, str)]
-                yield " ".join((key, value.get("description") or "", *choices)), 0.5
-                nodes += (value, value.get("items"))
+        fields = node.get("properties") or {}
+        yield from ((name, field) for name, field in fields.items() if isinstance(field, dict))
+        for inner in (node.get("$defs") or {}, fields):
+            nodes += inner.values()
+        nodes.append(node.get("items"))
+        for keyword in ("anyOf", "oneOf", "allOf"):
+            nodes += node.get(keyword) or ()
 
 
 class WordIndex:
@@ -106,17 +116,36 @@ class VectorIndex:
     def __init__(self, tools: Sequence[Tool[..., Any]], embed: Embed) -> None:
         self._embed = embed
         texts = ["\n".join(text for text, _ in _weighed_texts(tool) if text) for tool in tools]
-        self._vectors = [_unit(vector) for vector in embed(texts)] if texts else []
-        if len(self._vectors) != len(texts):
-            raise UsageError(f"embed= returned {len(self._vectors)} vectors for {len(texts)} texts")
+        self._vectors = _vectors(embed, texts)
 
     def scores(self, query: str) -> dict[int, float]:
         """Return the cosine of each tool and the query."""
-        [asked] = map(_unit, self._embed([query]))
+        [asked] = _vectors(self._embed, [query])
         return {
             position: sum(left * right for left, right in zip(asked, vector, strict=True))
             for position, vector in enumerate(self._vectors)
         }
+
+
+def _vectors(embed: Embed, texts: list[str]) -> list[list[float]]:
+    """Return the vectors of texts, each of length one.
+
+    Raises:
+        UsageError: The app's function returns something else.
+    """
+    if not texts:
+        return []
+    given: Any = embed(texts)
+    if inspect.isawaitable(given):
+        if inspect.iscoroutine(given):
+            given.close()
+        raise UsageError("embed= is async, and a search cannot wait for it")
+    vectors = [[float(number) for number in vector] for vector in given]
+    if len(vectors) != len(texts):
+        raise UsageError(f"embed= returned {len(vectors)} vectors for {len(texts)} texts")
+    if not all(map(math.isfinite, (number for vector in vectors for number in vector))):
+        raise UsageError("embed= returned a number that is not finite")
+    return [_unit(vector) for vector in vectors]
 
 
 def _unit(vector: Sequence[float]) -> list[float]:
@@ -162,9 +191,7 @@ class ToolSearch:
         return FoundTools(tools=found, note=NOTE if found else _NOTHING)
 
     def _index(self) -> tuple[tuple[Tool[..., Any], ...], WordIndex | VectorIndex]:
-        tools = tuple(
-            tool for tool in self._tools_of() if not getattr(tool.function, "finds_tools", False)
-        )
+        tools = tuple(tool for tool in self._tools_of() if not is_search(tool))
         indexed = self._indexed
         if (
             indexed is None

@@ -133,6 +133,7 @@ class Session:
         if read is None:
             raise ResponseError(f"this is no event of {self._provider.name}", body=event)
         self.mark_sent()
+        self.model = read.model or self.model
         self._take_text(read)
         self._take_back(read.withdrawn)
         new = [call for call in read.calls if self._is_new(call)]

@@ -28,6 +28,11 @@ class FoundTools:
     note: str
 
 
+def is_search(tool: Any) -> bool:
+    """Whether a tool is one that ``Registry.search`` made."""
+    return getattr(getattr(tool, "function", None), "finds_tools", False) is True
+
+
 def names_in(text: Any) -> list[str] | None:
     """Return the names in the text of a search's result; ``None`` if it is none, or found nothing."""
     try:
@@ -44,8 +49,8 @@ def found_entries(result: Result) -> Mapping[str, bytes] | None:
     Only tools that were sent are returned: a reference to another is refused.
     """
     reader = result.call.reader
-    group, tool = getattr(reader, "group", None), getattr(reader, "tool", None)
-    if group is None or not getattr(getattr(tool, "function", None), "finds_tools", False):
+    group = getattr(reader, "group", None)
+    if group is None or not is_search(getattr(reader, "tool", None)):
         return None
     # The text has the names, also where the value came from a ledger or a token.
     shapes: Mapping[str, Any] = {shape.name: shape for shape in group.shapes.values()}

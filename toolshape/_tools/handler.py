@@ -13,6 +13,7 @@ from toolshape._function.core_schema.validation_context import validating_with
 from toolshape._function.signature import Kind
 from toolshape._records.calls import Coercion, DefaultEffect, JsonObject, Strictness
 from toolshape._records.errors import CallError
+from toolshape._records.found import is_search
 from toolshape._records.parts import File, Image, Part, Text, as_text, named
 from toolshape._records.shown import readable_name
 from toolshape._schema.references import resolver
@@ -440,8 +441,7 @@ class Handlers:
         handler = self.compiled.get(shape.wire_name)
         if handler is None:
             # A search names only tools of its own request, so a subset has a handler of its own.
-            is_search = getattr(shape.tool.function, "finds_tools", False)
-            whole = None if is_search else self._whole
+            whole = None if is_search(shape.tool) else self._whole
             handler = Handler(shape, self) if whole is None else whole.find(shape.wire_name)
             assert handler is not None  # noqa: S101 - a subset has only shapes of the whole
             handler = handler if self.context is None else handler.in_context(self.context)

@@ -3,11 +3,15 @@
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from toolshape._bound import batches
+from toolshape._bound.batches import BatchLine
+from toolshape._bound.bound import Bound
 from toolshape._bound.registry import Registry
 from toolshape._families import get
+from toolshape._families.wire.batches import BatchResult
 from toolshape._families.wire.provider import AnyProvider
 from toolshape._records.calls import JsonObject, Strictness
 from toolshape._records.errors import ResponseError, UsageError
@@ -89,25 +93,33 @@ def judge_batch(
     by_id = {_id_of(case): case for case in _checked(tools, cases)}
     found = get(provider)
     name = model or found.name
-    reader = batches.Reader(found, list(by_id), None, may_quote=has_secrets(tools))
+    accounts = batches.Accounts(found, list(by_id), may_quote=has_secrets(tools))
     verdicts: dict[str, Verdict] = {}
-    for line in batches.read(reader, lines, lambda body, _: body):
-        case = by_id.get(line.custom_id or "")
+    each_line = map(accounts.look_at, batches.lines_of(lines))
+    for line in chain(each_line, accounts.missing()):
+        case = by_id.get((line.custom_id if isinstance(line, BatchLine) else line.request_id) or "")
         if case is None or case.name in verdicts:  # of nobody, or once more
             continue
         bound = tools.bind(provider, strict, output=output_of(case))
-        try:
-            if line.error is not None:
-                raise line.error
-            plan = plan_unobserved(bound, line.results)
-        except ResponseError as error:
-            words = type(error).__name__ if has_secrets(bound.tools) else str(error)
-            verdict = Verdict(case=case.name, label="failed", score=0.0, error=words, steps=1)
+        if isinstance(line, BatchResult):
+            verdict = _judge(tools, case, bound, line.body)
         else:
-            judged = judge_plans(case, [plan], bound, "")
-            verdict = with_evidence(judged, conversation_of(tools, case), bound, [plan])
+            verdict = _failed(case, str(line.error))
         verdicts[case.name] = replace(verdict, model=name)
     return Run(verdicts=tuple(verdicts[case.name] for case in by_id.values()))
+
+
+def _judge(tools: Registry, case: Case, bound: Bound, body: Any) -> Verdict:
+    try:
+        plan = plan_unobserved(bound, body)
+    except ResponseError as error:
+        return _failed(case, type(error).__name__ if has_secrets(bound.tools) else str(error))
+    judged = judge_plans(case, [plan], bound, "")
+    return with_evidence(judged, conversation_of(tools, case), bound, [plan])
+
+
+def _failed(case: Case, words: str) -> Verdict:
+    return Verdict(case=case.name, label="failed", score=0.0, error=words, steps=1)
 
 
 def _checked(tools: Registry, cases: Iterable[Case]) -> list[Case]:

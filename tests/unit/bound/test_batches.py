@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import SecretStr
 from responses import outcomes, response
 
 from toolshape import Registry, ResponseError, UsageError, tool
@@ -368,3 +369,26 @@ def test_the_apps_own_metadata_stays_beside_the_id() -> None:
     request = {"contents": "hi", "metadata": {"user": "u1"}}
     entry = TOOLS.bind("gemini").batch_line("r1", request)
     assert entry["metadata"] == {"user": "u1", "key": "r1"}
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_words_of_the_provider_are_hidden_where_a_tool_takes_a_secret(provider: str) -> None:
+    @tool
+    def login(password: SecretStr) -> str:
+        """Logs in."""
+        return "in"
+
+    words = 'bad {"password": "hunter2"}'
+    error = {"type": "error", "error": {"type": "invalid_request_error", "message": words}}
+    lines: dict[str, list[Any]] = {
+        "openai": [
+            chat_line(1, response=None, error={"code": "x", "message": words}),
+            chat_line(2, response={"status_code": 400, "body": {"error": {"message": words}}}),
+            chat_line(3, response={"body": {"error": {"message": words}}}),
+        ],
+        "anthropic": [{"custom_id": "r1", "result": {"type": "errored", "error": error}}],
+    }
+    read = list(Registry([login]).bind(provider).read_batch(lines[provider]))
+    assert all(line.error is not None for line in read)
+    assert "hunter2" not in repr(read)
+    assert "hunter2" in repr([line.error.body for line in read if line.error])  # for the app alone

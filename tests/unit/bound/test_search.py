@@ -374,3 +374,34 @@ def test_two_finds_of_one_group_are_one_group() -> None:
     [item] = bound.dispatch(searched("customer orders")).messages
     [group] = item["tools"]
     assert sorted(one["name"] for one in group["tools"]) == ["find_customer", "list_orders"]
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_vectors_are_finite(number: float) -> None:
+    with pytest.raises(UsageError, match="finite"):
+        names("mail", embed=lambda texts: [[number] for _ in texts])
+
+
+def test_an_async_function_of_vectors_is_refused() -> None:
+    async def embed(texts: list[str]) -> list[list[float]]:
+        return [[1.0] for _ in texts]
+
+    with pytest.raises(UsageError, match="async"):
+        names("mail", embed=embed)
+
+
+def test_words_of_choices_between_models_are_read() -> None:
+    tools = Registry()
+    schema = {
+        "type": "object",
+        "properties": {
+            "a": {
+                "anyOf": [
+                    {"type": "object", "properties": {"giraffe": {"type": "string"}}},
+                    {"type": "null"},
+                ]
+            }
+        },
+    }
+    tools.add_definitions([{"name": "one", "description": "One.", "parameters": schema}])
+    assert names("giraffes", tools) == ["one"]

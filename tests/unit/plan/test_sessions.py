@@ -437,3 +437,11 @@ def test_what_was_sent_is_looked_at_no_more() -> None:
     open_session.mark_sent()
     assert (open_session._planned, open_session._responses, open_session.plans) == ([], {}, ())
     assert len(open_session.results) == 50
+
+
+def test_the_model_is_the_one_that_the_server_names() -> None:
+    open_session = session()
+    assert open_session.model is None
+    open_session.feed({"type": "session.created", "session": {"model": "gpt-realtime"}})
+    open_session.feed({"type": "rate_limits.updated", "rate_limits": []})
+    assert open_session.model == "gpt-realtime"

@@ -86,7 +86,7 @@ def _calls_of_history(event: JsonObject) -> list[Any]:
     """Return the calls in a history with which a client begins a session."""
     turns = _get(_get(event, "clientContent"), "turns") or ()
     parts = [part for turn in turns for part in _get(turn, "parts") or ()]
-    return [call for part in parts if (call := _get(part, "functionCall")) is not None]
+    return [call for part in parts if (call := gemini.function_call(part)) is not None]
 
 
 def incomplete(state: JsonObject) -> Sequence[SessionCall]:  # noqa: ARG001 - a call comes whole

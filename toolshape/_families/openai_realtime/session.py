@@ -51,6 +51,11 @@ def _read_error(_: JsonObject, event: JsonObject) -> SessionEvent:
     return SessionEvent(warning=error_words(event.get("error")) or "an error without words")
 
 
+def _read_session(_: JsonObject, event: JsonObject) -> SessionEvent:
+    model = member(event.get("session"), "model")
+    return SessionEvent(model=model if isinstance(model, str) else None)
+
+
 def _begin_response(state: JsonObject, event: JsonObject) -> SessionEvent:
     state["response"] = member(event.get("response"), "id")
     return NOTHING
@@ -122,6 +127,8 @@ def _failure(details: Any) -> str:
 
 _READERS: Mapping[str, Callable[[JsonObject, JsonObject], SessionEvent]] = {
     **dict.fromkeys(_TEXT, _read_text),
+    "session.created": _read_session,
+    "session.updated": _read_session,
     "response.created": _begin_response,
     "response.output_item.added": _begin_item,
     "response.function_call_arguments.delta": _grow_item,

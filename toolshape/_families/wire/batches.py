@@ -59,11 +59,14 @@ class BatchForm:
 
 
 class BatchResult(NamedTuple):
-    """What one result says: the id of its request, and the body of the response or an error."""
+    """What one result says: the id of its request, and the body of the response; or the kind of an
+    ``error``, and its ``words``, which may quote what a model wrote.
+    """
 
     request_id: str | None
     body: Any
-    error: str
+    error: str = ""
+    words: str = ""
 
 
 def read_result(form: BatchForm, line: JsonObject) -> BatchResult:
@@ -75,10 +78,13 @@ def read_result(form: BatchForm, line: JsonObject) -> BatchResult:
     status = value_at(line, place.status) if place.status else None
     has_failed = isinstance(status, int) and status >= _FAILED
     if body is not None and not has_failed:
-        return BatchResult(request_id, body, "")
-    said = [*_words_of(value_at(line, place.error)), *(_words_of(body) if has_failed else ())]
-    words = ", ".join(dict.fromkeys([*([str(status)] if has_failed else []), *said]))
-    return BatchResult(request_id, None, words or "the line has neither a response nor an error")
+        return BatchResult(request_id, body)
+    errors = [value_at(line, place.error), *([body] if has_failed else [])]
+    kinds = [*([str(status)] if has_failed else []), *_words_of(errors, _KINDS)]
+    words = ", ".join(dict.fromkeys(_words_of(errors, _MESSAGES)))
+    if not kinds and not words:
+        kinds = ["the line has neither a response nor an error"]
+    return BatchResult(request_id, None, ", ".join(dict.fromkeys(kinds)) or "an error", words)
 
 
 def _is_there(line: JsonObject, place: ResultPlace) -> bool:
@@ -100,12 +106,17 @@ def with_value_at(path: Path, value: Any) -> JsonObject:
     return written
 
 
-def _words_of(error: Any) -> Iterator[str]:
-    """Yield what an error says: its kind, its code and its message, from the outside in."""
-    if isinstance(error, Mapping):
-        for key in ("type", "code", "errorCode", "message", "errorMessage"):
-            if error.get(key) not in (None, "", "error"):
-                yield str(error[key])
-        yield from _words_of(error.get("error"))
-    elif error is not None:
-        yield str(error)
+_KINDS = ("type", "code", "errorCode")
+_MESSAGES = ("message", "errorMessage")
+
+
+def _words_of(errors: Any, keys: tuple[str, ...]) -> Iterator[str]:
+    """Yield what errors say under these keys, from the outside in; a text is a message."""
+    for error in errors:
+        if isinstance(error, Mapping):
+            for key in keys:
+                if error.get(key) not in (None, "", "error"):
+                    yield str(error[key])
+            yield from _words_of([error.get("error")], keys)
+        elif error is not None and keys is _MESSAGES:
+            yield str(error)

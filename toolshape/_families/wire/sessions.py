@@ -28,7 +28,8 @@ class SessionEvent(NamedTuple):
     ``calls`` are complete. ``withdrawn`` are the ids of calls that the provider takes back.
     ``ended`` is the id of a response that is over; ``goes_on`` says whether the model goes on once
     its calls are answered. ``text`` and ``thinking`` are what the event adds. ``warning`` is what a
-    program should see, such as an error of the server.
+    program should see, such as an error of the server. ``model`` is the model, if the event names
+    it.
     """
 
     calls: tuple[SessionCall, ...] = ()
@@ -38,6 +39,7 @@ class SessionEvent(NamedTuple):
     text: str = ""
     thinking: str = ""
     warning: str = ""
+    model: str | None = None
 
 
 NOTHING = SessionEvent()
