@@ -239,14 +239,14 @@ def test_read_again_with_a_ledger_no_call_runs_twice(is_async: bool, tmp_path: P
         ran.append(city)
         return city
 
-    bound, ledger = Registry([send]).bind("openai"), Ledger(tmp_path / "calls.db")
+    bound = Registry([send]).bind("openai")
     bodies = [response(("send", {"city": "Bonn"}, "")) for _ in range(2)]  # no ids
     lines = [
         chat_line(number, response={"status_code": 200, "body": body})
         for number, body in enumerate(bodies)
     ]
 
-    async def read() -> list[Any]:
+    async def read(ledger: Ledger) -> list[Any]:
         async def feed() -> AsyncIterator[Any]:
             for line in lines:
                 yield line
@@ -257,10 +257,11 @@ def test_read_again_with_a_ledger_no_call_runs_twice(is_async: bool, tmp_path: P
             if line.results
         ]
 
-    for _ in range(2):
-        if is_async:
-            assert asyncio.run(read()) == [["Bonn"], ["Bonn"]]
-        else:
+    with Ledger(tmp_path / "calls.db") as ledger:
+        for _ in range(2):
+            if is_async:
+                assert asyncio.run(read(ledger)) == [["Bonn"], ["Bonn"]]
+                continue
             read_lines = bound.read_batch(lines, ledger=ledger, scope="batch")
             assert [outcomes(line.results) for line in read_lines if line.results] == [["Bonn"]] * 2
     assert ran == ["Bonn", "Bonn"]  # once a line, though both calls look alike

@@ -355,12 +355,12 @@ def test_dropped_at_every_event_a_session_repeats_no_effect_and_loses_no_result(
             return city
 
         bound = Registry([tool(send, name="weather")]).bind(provider)
-        ledger = Ledger(tmp_path / f"{provider}-{drop}.db")
-        for fed in (events[:drop], events):
-            open_session = bound.session()
-            for event in fed:
-                open_session.feed(event)
-                open_session.plan().run(ledger=ledger, scope="s")
+        with Ledger(tmp_path / f"{provider}-{drop}.db") as ledger:
+            for fed in (events[:drop], events):
+                open_session = bound.session()
+                for event in fed:
+                    open_session.feed(event)
+                    open_session.plan().run(ledger=ledger, scope="s")
         assert sorted(ran) == ["Bonn", "Oslo", "Rome"]
         assert [result.value for result in open_session.results] == ["Bonn", "Rome", "Oslo"]
 
