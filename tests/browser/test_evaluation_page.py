@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from readable import unreadable
-from test_evaluation_run import EXPECTED
-from test_evaluation_run import run as evaluation
+from test_evaluation_run import EXPECTED, run as evaluation
 
 from toolshape.evals import Difference, Run, Verdict
 

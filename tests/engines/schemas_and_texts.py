@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 from jsonschema import Draft202012Validator
 
-from toolshape._cli.rulebook.keywords import CASES as RULEBOOK
-from toolshape._cli.rulebook.keywords import list_field, one_field, text_field
+from toolshape._cli.rulebook.keywords import CASES as RULEBOOK, list_field, one_field, text_field
 
 
 class Text(str):

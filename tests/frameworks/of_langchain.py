@@ -14,8 +14,7 @@ from bench import USER, Given, Ran, Way, served
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain.tools import ToolRuntime
-from langchain_core.tools import StructuredTool, ToolException
-from langchain_core.tools import tool as langchain_tool
+from langchain_core.tools import StructuredTool, ToolException, tool as langchain_tool
 from langchain_mcp_adapters.client import MultiServerMCPClient
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver

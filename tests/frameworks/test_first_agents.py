@@ -543,8 +543,7 @@ def test_a_call_without_an_id_is_not_asked_for(paying):
 @only("langchain")
 def test_tools_of_langchain_as_ours():
     """Their schema, their validation, their errors and their images."""
-    from langchain_core.tools import ToolException
-    from langchain_core.tools import tool as langchain_tool
+    from langchain_core.tools import ToolException, tool as langchain_tool
 
     from toolshape.bridges.langchain import from_langchain
 

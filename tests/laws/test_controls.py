@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 from histories import DEFAULTS
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from responses import outcomes, response
 from zoo import CASES
 

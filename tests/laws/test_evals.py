@@ -5,8 +5,7 @@ import random
 
 import pytest
 from histories import DEFAULTS, TOOLS
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from toolshape.evals import Case, Expect
 from toolshape.evals._assign import best_pairs

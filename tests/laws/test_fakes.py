@@ -15,8 +15,7 @@ from histories import (
     orphan,
     swap_messages,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from jsonschema import Draft202012Validator
 from rows import ROWS
 from zoo import CASES

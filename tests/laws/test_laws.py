@@ -12,8 +12,7 @@ from zoo import CASES
 from toolshape import CallError, Registry, Tool
 from toolshape._families import available, get
 from toolshape._families.ollama import schema as ollama
-from toolshape._schema import constrained as structure
-from toolshape._schema import rewrites, walk
+from toolshape._schema import constrained as structure, rewrites, walk
 from toolshape._schema.lens import Change, UnsupportedError
 from toolshape._schema.walk import everywhere
 from toolshape._tools.export import WireTool, to_wire

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 import rendering
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from shared import corpus
 
 from toolshape import Registry, ResponseError, tool

@@ -11,8 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Union
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from pydantic import BaseModel, Field, Secret, SecretStr, create_model
 from responses import response
 

@@ -5,8 +5,7 @@ import os
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from text_rows import ROWS
 from zoo import CASES
 

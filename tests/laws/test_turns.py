@@ -14,8 +14,7 @@ import uuid
 from datetime import timedelta
 from pathlib import Path
 
-from hypothesis import Phase, settings
-from hypothesis import strategies as st
+from hypothesis import Phase, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from pydantic import BaseModel, Field, SecretStr
 from responses import response

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from growth import LINEAR, time_growth
 
-from toolshape import Plan, Registry, tool
-from toolshape import text as text_formats
+from toolshape import Plan, Registry, text as text_formats, tool
 from toolshape._families import families
 
 PIECE = (

@@ -17,8 +17,14 @@ import pathlib
 import re
 import typing
 import uuid
-from collections.abc import Iterable, Mapping, MutableMapping, MutableSet, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import (
+    Iterable,
+    Mapping,
+    MutableMapping,
+    MutableSet,
+    Sequence,
+    Set as AbstractSet,
+)
 from typing import Annotated, Any, Generic, Literal, NamedTuple, Optional, TypeVar, Union
 
 import annotated_types

@@ -8,10 +8,13 @@ import json
 from typing import Any
 
 import pytest
-from clients import CLIENTS, STREAMS
-from clients import _anthropic as anthropic_client
-from clients import _mistral as mistral_client
-from clients import _openai as openai_client
+from clients import (
+    CLIENTS,
+    STREAMS,
+    _anthropic as anthropic_client,
+    _mistral as mistral_client,
+    _openai as openai_client,
+)
 from pydantic import BaseModel
 from test_clients import question
 

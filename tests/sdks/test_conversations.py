@@ -11,8 +11,7 @@ import pytest
 from clients import CLIENTS, sdk
 from judges import judged
 from rows import ROWS
-from test_providers import one as row_one
-from test_providers import two as row_two
+from test_providers import one as row_one, two as row_two
 
 from toolshape import Conversation, Image, Registry, Text, explain, tool
 from toolshape._families import get

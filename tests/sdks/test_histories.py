@@ -5,8 +5,7 @@ import os
 
 import pytest
 from histories import CORRUPTIONS, MODEL, PROVIDERS, TOOLS, corrupted, histories, on_wire
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from judges import JUDGES, MISTRAL_VERSIONS, judged
 
 from toolshape import Conversation

@@ -6,8 +6,7 @@ import mcp_types as types
 import pytest
 
 from toolshape import Deny, Registry, UsageError, tool
-from toolshape.mcp import _approving as approving
-from toolshape.mcp import server
+from toolshape.mcp import _approving as approving, server
 
 
 @tool(effects=["write"], approve=True, title='Pay "now"')

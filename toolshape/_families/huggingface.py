@@ -9,10 +9,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from toolshape._families.openai import OPENAI, probes, vendor_outputs
-from toolshape._families.openai import messages as openai_messages
-from toolshape._families.openai import responses as openai_bodies
-from toolshape._families.openai import schema as openai_schema
+from toolshape._families.openai import (
+    OPENAI,
+    messages as openai_messages,
+    probes,
+    responses as openai_bodies,
+    schema as openai_schema,
+    vendor_outputs,
+)
 from toolshape._families.openai.server import ENDPOINT, SERVER, VARIABLES
 from toolshape._families.wire.bodies import member, to_plain_json
 from toolshape._families.wire.histories import Histories
@@ -27,8 +31,7 @@ from toolshape._families.wire.provider import (
 )
 from toolshape._families.wire.server_json import KEY
 from toolshape._records.calls import JsonObject, Spec, WireCall, WireMessage
-from toolshape._schema import constrained as structure
-from toolshape._schema import rewrites
+from toolshape._schema import constrained as structure, rewrites
 from toolshape._schema.values import as_json, copy_json
 from toolshape._schema.walk import everywhere
 

@@ -23,8 +23,7 @@ from toolshape._records.calls import Effect, JsonObject, JsonSchema, Spec, WireC
 from toolshape._records.mcp_results import McpParts
 from toolshape._records.parts import File, Image, Part, Text, encoded
 from toolshape._records.result import Result
-from toolshape._schema import checks as rules
-from toolshape._schema import constrained as structure
+from toolshape._schema import checks as rules, constrained as structure
 from toolshape._schema.checks import cited
 from toolshape._schema.references import resolver, wrap_in_field
 from toolshape._schema.union_branches import are_disjoint

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 from docstring_parser import Docstring, DocstringStyle, ParseError, epydoc, rest
 from docstring_parser.google import GoogleParser, Section, SectionType
-from docstring_parser.numpydoc import NumpydocParser
-from docstring_parser.numpydoc import Section as NumpySection
+from docstring_parser.numpydoc import NumpydocParser, Section as NumpySection
 
 
 class Doc(NamedTuple):

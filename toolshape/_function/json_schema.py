@@ -7,8 +7,7 @@ import functools
 import inspect
 import json
 from collections import deque
-from collections.abc import Callable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Mapping, Set as AbstractSet
 from enum import Enum, Flag
 from typing import Any, cast
 

@@ -4,8 +4,7 @@ and groups them by their effects.
 
 import contextlib
 import itertools
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel

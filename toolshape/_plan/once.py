@@ -9,8 +9,7 @@ model wrote.
 import functools
 import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Awaitable, Callable, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any

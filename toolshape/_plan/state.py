@@ -33,8 +33,7 @@ on, the ``Controls`` hold the state of each call, under one lock.
 
 import contextlib
 import threading
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence, Set as AbstractSet
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 

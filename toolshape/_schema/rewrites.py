@@ -8,8 +8,7 @@ options returns a rule.
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Collection, Mapping, Set as AbstractSet
 from typing import Any, Literal
 
 from toolshape._records.calls import JsonSchema, Loss

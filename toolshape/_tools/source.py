@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import BaseModel
 
-from toolshape._function import result_form as result_forms
-from toolshape._function import signature as signatures
+from toolshape._function import result_form as result_forms, signature as signatures
 from toolshape._function.arguments import ParameterForm, write_arguments, write_exact_arguments
 from toolshape._function.invoke import Invoke, Layout, compile_invoke
 from toolshape._function.model import FunctionDefinition, define_model

@@ -10,8 +10,10 @@ from collections.abc import Generator, Iterator
 from typing import Any
 
 try:
-    from jsonschema import Draft202012Validator as Draft202012Validator  # noqa: PLC0414 - re-exported
-    from jsonschema import ValidationError as SchemaError
+    from jsonschema import (
+        Draft202012Validator as Draft202012Validator,  # noqa: PLC0414 - re-exported
+        ValidationError as SchemaError,
+    )
     from jsonschema.validators import extend
 except ImportError as error:
     raise ImportError(

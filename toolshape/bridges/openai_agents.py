@@ -12,11 +12,11 @@ try:
     from agents import (
         FunctionTool,
         RunContextWrapper,
+        Tool as AgentsTool,
         ToolOutputFileContent,
         ToolOutputImage,
         ToolOutputText,
     )
-    from agents import Tool as AgentsTool
     from agents.tool_context import ToolContext
 except ImportError as error:
     raise ImportError(

@@ -19,10 +19,10 @@ try:
         ImageUrl,
         ModelRetry,
         RunContext,
+        Tool as PydanticTool,
         ToolFailed,
         ToolReturn,
     )
-    from pydantic_ai import Tool as PydanticTool
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models.test import TestModel
     from pydantic_ai.tools import ToolDefinition

@@ -10,8 +10,14 @@ from typing import Any
 
 import anyio
 from mcp import Client, MCPError
-from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, REQUEST_TIMEOUT, CallToolResult, ErrorData
-from mcp_types import Tool as ListedTool
+from mcp_types import (
+    CONNECTION_CLOSED,
+    INTERNAL_ERROR,
+    REQUEST_TIMEOUT,
+    CallToolResult,
+    ErrorData,
+    Tool as ListedTool,
+)
 from pydantic import ValidationError
 
 from toolshape._function.calling.failures import RemoteError

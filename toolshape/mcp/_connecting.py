@@ -13,8 +13,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.session import IncomingMessage, MessageHandlerFnT
 from mcp.server import Server
 from mcp.server.mcpserver import MCPServer
-from mcp_types import Tool as ListedTool
-from mcp_types import ToolListChangedNotification
+from mcp_types import Tool as ListedTool, ToolListChangedNotification
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolshape._bound.registry import Registry, replace_tools

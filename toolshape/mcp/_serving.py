@@ -32,8 +32,8 @@ from mcp_types import (
     ListToolsResult,
     NotificationParams,
     PaginatedRequestParams,
+    Tool as ListedTool,
 )
-from mcp_types import Tool as ListedTool
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolshape._bound.bound import Bound, bound_tools_of, plan_call

@@ -35,8 +35,7 @@ from toolshape.testing._mistakes import Outcome, SlipKind, check_slip, slips
 from toolshape.testing._strategies import values_for
 
 try:
-    from hypothesis import HealthCheck, Phase, given, settings
-    from hypothesis import strategies as st
+    from hypothesis import HealthCheck, Phase, given, settings, strategies as st
     from jsonschema import Draft202012Validator, FormatChecker
 except ImportError as error:
     raise ImportError(

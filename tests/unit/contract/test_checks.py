@@ -10,8 +10,7 @@ from typing import Annotated, Any
 
 import pydantic
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from toolshape import Grammar, Output, Registry, UsageError, tool

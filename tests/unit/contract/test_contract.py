@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from jsonschema import Draft202012Validator
 from jsonschema.validators import extend
 from pydantic import BaseModel, EmailStr, Field, HttpUrl, IPvAnyAddress, SecretStr

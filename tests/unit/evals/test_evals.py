@@ -14,8 +14,7 @@ from uuid import UUID
 import pytest
 from click.testing import CliRunner
 from fakes import asked
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from pydantic import (
     AfterValidator,
     BaseModel,

@@ -17,8 +17,7 @@ from typing import Annotated, Any, Literal, Union
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from pydantic import BaseModel, Field, Secret, SecretStr, create_model, field_validator
 
 from toolshape import Injected, Registry, ResponseError, Tool, ToolError, UsageError, tool

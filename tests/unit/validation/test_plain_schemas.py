@@ -1,7 +1,6 @@
 """A schema that is recognised as plain keeps to the metaschema, as jsonschema judges."""
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from jsonschema import Draft202012Validator
 
 from toolshape._schema.keywords import KEYWORDS

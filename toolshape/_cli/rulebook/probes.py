@@ -8,8 +8,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from toolshape._cli.rulebook.histories import ACCEPTED as ACCEPTED_HISTORY
-from toolshape._cli.rulebook.histories import STEPS, USER, refused_histories
+from toolshape._cli.rulebook.histories import (
+    ACCEPTED as ACCEPTED_HISTORY,
+    STEPS,
+    USER,
+    refused_histories,
+)
 from toolshape._cli.rulebook.schemas import ACCEPTED, refused_schemas, without_closing
 from toolshape._families.wire.provider import Choice, OutputSchema, Provider
 from toolshape._families.wire.server import RequestFault, RequestRead

@@ -36,9 +36,7 @@ from toolshape._families.wire.provider import (
     ResponseForm,
     SchemaRules,
 )
-from toolshape._schema import checks as rules
-from toolshape._schema import constrained as structure
-from toolshape._schema import limits, rewrites
+from toolshape._schema import checks as rules, constrained as structure, limits, rewrites
 from toolshape._schema.checks import cited
 from toolshape._schema.walk import everywhere
 

@@ -9,9 +9,7 @@ import re
 from toolshape._families.wire.bodies import member
 from toolshape._families.wire.provider import Choice, Deferral, unsupported
 from toolshape._records.calls import ChoiceMode, JsonObject, JsonSchema, Namespace, Spec
-from toolshape._schema import checks as rules
-from toolshape._schema import constrained as structure
-from toolshape._schema import rewrites
+from toolshape._schema import checks as rules, constrained as structure, rewrites
 from toolshape._schema.checks import cited
 from toolshape._schema.lens import Place, each
 from toolshape._schema.walk import everywhere

@@ -1,7 +1,6 @@
 """AWS Bedrock's Converse API."""
 
-from toolshape._families.anthropic import ANTHROPIC
-from toolshape._families.anthropic import schema as anthropic_schema
+from toolshape._families.anthropic import ANTHROPIC, schema as anthropic_schema
 from toolshape._families.bedrock import messages, server
 from toolshape._families.bedrock.batches import BEDROCK_BATCH
 from toolshape._families.bedrock.messages import write_calls, write_results

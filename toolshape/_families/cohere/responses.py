@@ -7,8 +7,7 @@ strict dialect.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from toolshape._families.openai import messages as openai_messages
-from toolshape._families.openai import responses as openai_bodies
+from toolshape._families.openai import messages as openai_messages, responses as openai_bodies
 from toolshape._families.wire.bodies import (
     hold_unless_complete,
     member,

@@ -10,8 +10,7 @@ import re
 from toolshape._families.openai import schema as openai_schema
 from toolshape._families.wire.provider import Choice, unsupported
 from toolshape._records.calls import ChoiceMode, JsonObject, Spec, WireMessage
-from toolshape._schema import constrained as structure
-from toolshape._schema import rewrites
+from toolshape._schema import constrained as structure, rewrites
 from toolshape._schema.walk import everywhere
 
 # Cohere's structured outputs documentation (2025) allows no combinators, bounds or lengths, and few

@@ -5,8 +5,7 @@
 from collections.abc import Iterator
 
 from toolshape._families.cohere.schema import CHOICES
-from toolshape._families.openai import probes as openai_probes
-from toolshape._families.openai import server as openai_server
+from toolshape._families.openai import probes as openai_probes, server as openai_server
 from toolshape._families.openai.messages import write_call
 from toolshape._families.wire.request_checks import entry_keys, required_fields
 from toolshape._families.wire.server import (

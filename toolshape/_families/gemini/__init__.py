@@ -32,8 +32,7 @@ from toolshape._families.wire.provider import (
     ResponseForm,
     SchemaRules,
 )
-from toolshape._schema import checks as rules
-from toolshape._schema import rewrites
+from toolshape._schema import checks as rules, rewrites
 from toolshape._schema.checks import cited
 from toolshape._schema.lens import Rule
 from toolshape._schema.walk import everywhere

@@ -11,8 +11,7 @@ from typing import Any
 from toolshape._families.wire.bodies import member
 from toolshape._families.wire.provider import Choice, unsupported
 from toolshape._records.calls import ChoiceMode, JsonObject, JsonSchema, Spec
-from toolshape._schema import constrained as structure
-from toolshape._schema import rewrites
+from toolshape._schema import constrained as structure, rewrites
 from toolshape._schema.lens import MARKS, Change, Place, each
 from toolshape._schema.walk import everywhere
 

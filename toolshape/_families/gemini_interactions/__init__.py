@@ -1,7 +1,6 @@
 """Google Gemini's Interactions API."""
 
-from toolshape._families.gemini import GEMINI
-from toolshape._families.gemini import schema as gemini_schema
+from toolshape._families.gemini import GEMINI, schema as gemini_schema
 from toolshape._families.gemini_interactions import messages, server
 from toolshape._families.gemini_interactions.messages import write_calls, write_results
 from toolshape._families.gemini_interactions.output import OUTPUT

@@ -4,8 +4,7 @@ mistralai 3.7.0 and recorded errors.
 
 from dataclasses import replace
 
-from toolshape._families.openai import probes as openai_probes
-from toolshape._families.openai import server as openai_server
+from toolshape._families.openai import probes as openai_probes, server as openai_server
 from toolshape._families.wire.request_checks import entry_keys, required_fields
 from toolshape._families.wire.server import ErrorReply, Refusal, RequestRead, Wording, request_rules
 from toolshape._families.wire.server_json import KEY, request_id

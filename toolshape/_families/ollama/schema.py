@@ -6,8 +6,7 @@ The types come from ollama 0.6.3 and from the server's source of 2026-08-21, rea
 from toolshape._families.openai import schema as openai_schema
 from toolshape._families.wire.provider import Choice, unsupported
 from toolshape._records.calls import JsonObject, JsonSchema, Spec
-from toolshape._schema import constrained as structure
-from toolshape._schema import rewrites
+from toolshape._schema import constrained as structure, rewrites
 from toolshape._schema.arrows import in_object
 from toolshape._schema.lens import MARKS, Change, Place
 from toolshape._schema.walk import everywhere

@@ -17,8 +17,7 @@ needs stands in the body under names that begin with ``x-``, where no reader loo
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from toolshape._families.openai.messages import read as read_message
-from toolshape._families.openai.messages import read_call
+from toolshape._families.openai.messages import read as read_message, read_call
 from toolshape._families.wire.bodies import member, to_plain_json
 from toolshape._families.wire.content import is_empty
 from toolshape._families.wire.ending import Ending, error_words, other_choice

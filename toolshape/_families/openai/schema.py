@@ -11,9 +11,7 @@ from typing import Any
 
 from toolshape._families.wire.provider import Choice, NameRule
 from toolshape._records.calls import Grammar, JsonObject, Spec
-from toolshape._schema import checks as rules
-from toolshape._schema import constrained as structure
-from toolshape._schema import rewrites
+from toolshape._schema import checks as rules, constrained as structure, rewrites
 from toolshape._schema.checks import cited
 from toolshape._schema.lens import each
 from toolshape._schema.walk import everywhere

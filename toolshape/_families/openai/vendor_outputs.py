@@ -12,9 +12,7 @@ from toolshape._families.openai import engines, llama_cpp
 from toolshape._families.openai.output import OUTPUT
 from toolshape._families.openai.schema import STRICT, STRICT_KEYWORDS
 from toolshape._families.wire.provider import NotBesideTools, SchemaRules
-from toolshape._schema import checks as rules
-from toolshape._schema import constrained as structure
-from toolshape._schema import limits, rewrites
+from toolshape._schema import checks as rules, constrained as structure, limits, rewrites
 from toolshape._schema.checks import cited
 from toolshape._schema.walk import everywhere
 

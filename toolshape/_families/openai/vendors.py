@@ -11,10 +11,10 @@ from toolshape._families.openai import (
     llama_cpp,
     messages,
     probes,
+    schema as openai_schema,
     split_turns,
+    vendor_outputs as outputs,
 )
-from toolshape._families.openai import schema as openai_schema
-from toolshape._families.openai import vendor_outputs as outputs
 from toolshape._families.openai.batches import OPENAI_BATCH, TOGETHER_BATCH
 from toolshape._families.openai.server import (
     ENDPOINT,
@@ -43,9 +43,7 @@ from toolshape._families.wire.server import (
 )
 from toolshape._families.wire.server_json import KEY, as_object
 from toolshape._records.calls import JsonObject
-from toolshape._schema import checks as rules
-from toolshape._schema import constrained as structure
-from toolshape._schema import rewrites
+from toolshape._schema import checks as rules, constrained as structure, rewrites
 from toolshape._schema.checks import cited
 from toolshape._schema.walk import everywhere
 

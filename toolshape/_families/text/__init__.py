@@ -5,8 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from toolshape._families import huggingface
-from toolshape._families.openai import messages as openai_messages
-from toolshape._families.openai import schema as openai_schema
+from toolshape._families.openai import messages as openai_messages, schema as openai_schema
 from toolshape._families.text.format import TextFormat
 from toolshape._families.text.formats import FORMATS
 from toolshape._families.text.responses import form_of

@@ -6,8 +6,7 @@ Bodies are JSON with the protocol's fields, which come from xai-sdk 1.21.0, read
 from collections.abc import Iterable
 from typing import Any
 
-from toolshape._families.openai import messages as openai_messages
-from toolshape._families.openai import responses as openai_bodies
+from toolshape._families.openai import messages as openai_messages, responses as openai_bodies
 from toolshape._families.wire.bodies import member, to_plain_json
 from toolshape._families.wire.ids import is_plain_id, with_call_ids
 from toolshape._families.wire.provider import Completed, Reading, TextDelta

@@ -4,8 +4,7 @@ the members that they represent.
 
 import enum
 import json
-from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Mapping, Sequence, Set as AbstractSet
 from typing import Any, NamedTuple
 
 from pydantic_core import PydanticKnownError, to_jsonable_python

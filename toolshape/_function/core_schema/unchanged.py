@@ -7,8 +7,7 @@ what the model wrote, and nothing of that is read laxly in silence.
 """
 
 import contextlib
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence, Set as AbstractSet
 from contextvars import ContextVar
 from typing import Any, NamedTuple, cast
 

@@ -9,8 +9,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolshape._function import result_form as result_forms
-from toolshape._function import signature as signatures
+from toolshape._function import result_form as result_forms, signature as signatures
 from toolshape._function.annotations import is_context
 from toolshape._function.invoke import Invoke, Layout
 from toolshape._function.result_form import ResultForm
