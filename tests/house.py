@@ -23,7 +23,7 @@ BEGIN, END = "<!-- made by tests/house.py -->", "<!-- until here -->"
 
 # A module imports only from its own room and from lower floors; what it imports inside functions counts too.
 FLOORS = (
-    ("_records",),
+    ("_lazy", "_records"),
     ("_schema", "messages"),
     ("_families", "_function"),
     ("_validation", "provider", "text"),
@@ -55,24 +55,47 @@ def room(name: str) -> str:
     return name.split(".")[1] if "." in name else ""
 
 
+def imports_later(name: str) -> bool:
+    """Whether a package imports some of its modules when they are first used."""
+    return MODULES[name].name == "__init__.py" and "__getattr__ = import_later(" in texts()[name]
+
+
+@functools.cache
+def texts() -> dict[str, str]:
+    """The text of each module."""
+    return {name: path.read_text(encoding="utf-8") for name, path in MODULES.items()}
+
+
 @functools.cache
 def imports(name: str) -> list[tuple[str, bool]]:
-    """What a module imports, by its full name, and whether it does so inside a function."""
+    """What a module imports, by its full name, and whether it does so inside a function.
+
+    A module that a package imports later belongs to who writes ``package.module``, and not to the package.
+    """
     tree = TREES[name]
     functions = [
         node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     ]
     inner = {id(node) for function in functions for node in ast.walk(function)}
-    found = []
+    found: list[tuple[str, bool]] = []
+    packages: dict[str, str] = {}
     for node in ast.walk(tree):
         names: list[str] = []
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{name} imports relatively"
+            if node.module == name and imports_later(name):
+                continue
             full = [f"{node.module}.{alias.name}" for alias in node.names]
+            for alias, item in zip(node.names, full, strict=True):
+                packages[alias.asname or alias.name] = item
             names = [item if item in MODULES else str(node.module) for item in full]
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         found += [(name, id(node) in inner) for name in names]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            item = f"{packages.get(node.value.id)}.{node.attr}"
+            found += [(item, id(node) in inner)] if item in MODULES else []
     return found
 
 

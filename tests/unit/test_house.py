@@ -71,7 +71,7 @@ LIBRARIES = {
     "toolshape._answers.output": {"typing_extensions"},
     "toolshape._records.printing": {"rich"},
 }
-# Imports inside functions: extras, what most programs never need, and what every import of the package would pay for:
+# What is imported later, inside a function or by a package's ``import_later``: extras, what most programs never need, and what every import of the package would pay for:
 # asyncio (a sixth of what importing pydantic costs), importlib.metadata (as much), logging, difflib, pkgutil and
 # importlib.util (a thirtieth each).
 LAZY = {
@@ -119,6 +119,7 @@ LAZY = {
     ("toolshape._bound.store", "logging"),
     ("toolshape._tools.hook_kinds", "toolshape._function.calling.aio"),
     ("toolshape._plan.steps", "toolshape._function.calling.aio"),
+    ("toolshape._plan.plan", "toolshape._function.calling.aio"),
     ("toolshape._plan.plan", "toolshape._plan.once"),
     ("toolshape._plan.plan", "toolshape._plan.pausing"),
     ("toolshape._plan.plan", "toolshape._plan.steps"),

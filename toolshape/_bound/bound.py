@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, overload, 
 
 from pydantic_core import from_json, to_json
 
+from toolshape import _bound, _history, _plan
 from toolshape._answers.target import AnswerTarget
 from toolshape._bound.bound_tools import BoundTools, bind_tools, select_part
 from toolshape._bound.selection import select_tools
@@ -500,14 +501,15 @@ class Bound:
                 f"{self.provider.name} has no sessions: use collector() for a stream, or bind to "
                 "openai-realtime or gemini-live"
             )
-        from toolshape._plan.session import Session  # noqa: PLC0415 - few programs have sessions
 
         def observe(results: Results) -> None:
             self._observe(results, list(assistant_of(results)))
 
         has_observers = self._bound_tools.observers is not None
         handlers = self._bound_tools.handlers.in_context(context)
-        return Session(self.provider, form, handlers, observe if has_observers else None)
+        return _plan.session.Session(
+            self.provider, form, handlers, observe if has_observers else None
+        )
 
     def collector(self, *, context: Any = None) -> "Collector | Session":
         """Return a collector for a stream from this provider; it returns each
@@ -603,9 +605,7 @@ class Bound:
             UsageError: The provider has no batches, or does not take this id, or this request in a
                 batch.
         """
-        from toolshape._bound import batches  # noqa: PLC0415 - few programs have batches
-
-        return batches.write_entry(self.provider, custom_id, request)
+        return _bound.batches.write_entry(self.provider, custom_id, request)
 
     def read_batch(
         self,
@@ -636,12 +636,10 @@ class Bound:
             UsageError: The provider has no batches, or the fingerprint is another one. No line was
                 read.
         """
-        from toolshape._bound import batches  # noqa: PLC0415 - few programs have batches
-
         may_quote = self._bound_tools.handlers.may_hold_secrets
-        accounts = batches.Accounts(self.provider, expected, may_quote=may_quote)
-        reader = batches.open_reader(self, accounts, fingerprint, context, options)
-        return batches.read(reader, lines)
+        accounts = _bound.batches.Accounts(self.provider, expected, may_quote=may_quote)
+        reader = _bound.batches.open_reader(self, accounts, fingerprint, context, options)
+        return _bound.batches.read(reader, lines)
 
     def aread_batch(
         self,
@@ -653,12 +651,10 @@ class Bound:
         **options: "Unpack[RunOptions]",
     ) -> "AsyncIterator[BatchLine]":
         """Like ``read_batch``, for a running event loop; ``lines`` may be asynchronous, too."""
-        from toolshape._bound import batches  # noqa: PLC0415 - few programs have batches
-
         may_quote = self._bound_tools.handlers.may_hold_secrets
-        accounts = batches.Accounts(self.provider, expected, may_quote=may_quote)
-        reader = batches.open_reader(self, accounts, fingerprint, context, options)
-        return batches.aread(reader, lines)
+        accounts = _bound.batches.Accounts(self.provider, expected, may_quote=may_quote)
+        reader = _bound.batches.open_reader(self, accounts, fingerprint, context, options)
+        return _bound.batches.aread(reader, lines)
 
     @overload
     def grammar(
@@ -727,10 +723,8 @@ class Bound:
         Raises:
             UsageError: A pair names an unknown tool.
         """
-        from toolshape._history import outbound  # noqa: PLC0415 - costs a tenth of the import; few programs need it
-
         return self.provider.codec.write_calls(
-            outbound.convert_calls(self.provider, self._bound_tools.handlers, calls)
+            _history.outbound.convert_calls(self.provider, self._bound_tools.handlers, calls)
         )
 
     def results_as_messages(self, results: Sequence[Result]) -> list[Any]:
@@ -746,9 +740,9 @@ class Bound:
             if results:
                 return self.provider.codec.write_results(results)
             return []
-        from toolshape._history import outbound  # noqa: PLC0415 - the same
-
-        return outbound.write_foreign_results(self.provider, self._bound_tools.handlers, results)
+        return _history.outbound.write_foreign_results(
+            self.provider, self._bound_tools.handlers, results
+        )
 
     def read_messages(self, messages: Any, *, model: str | None = None) -> "list[Message]":
         """Read stored messages of this provider as records, with each call resolved to its tool.
@@ -762,9 +756,7 @@ class Bound:
             ResponseError: The value is not a list of messages.
             UsageError: This provider has no message histories.
         """
-        from toolshape._history import messages as stored  # noqa: PLC0415 - the same
-
-        return stored.read_messages(
+        return _history.messages.read_messages(
             self.provider, self._bound_tools.handlers, messages, model, None, self.fingerprint
         )
 
@@ -783,9 +775,7 @@ class Bound:
             ResponseError: The value is not a list of messages.
             UsageError: This provider has no message histories.
         """
-        from toolshape._history import messages as stored  # noqa: PLC0415 - the same
-
-        return stored.check_messages(self.provider, messages, model)
+        return _history.messages.check_messages(self.provider, messages, model)
 
     def repair_messages(
         self,
@@ -809,9 +799,7 @@ class Bound:
             ResponseError: The value is not a list of messages.
             UsageError: This provider has no message histories, or the rule does not exist.
         """
-        from toolshape._history import messages as stored  # noqa: PLC0415 - the same
-
-        return stored.repair_messages(self.provider, messages, model, repairs)
+        return _history.messages.repair_messages(self.provider, messages, model, repairs)
 
 
 def _make_run(options: RunOptions) -> Run:

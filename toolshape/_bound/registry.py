@@ -7,6 +7,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
 
+from toolshape import _bound, _plan, _tools
 from toolshape._bound.locks import Lock, TakesChange, take_unchanged
 from toolshape._bound.selection import join_settings, no_such_tool, select_tools
 from toolshape._bound.store import Contents, Store, add_by_name, name_errors
@@ -17,6 +18,7 @@ from toolshape._records.errors import DefinitionError, Problem, UsageError, join
 from toolshape._records.printing import rows_as_html, rows_as_rich
 from toolshape._records.report import table
 from toolshape._records.shown import shorten
+from toolshape._tools import definition as definitions
 from toolshape._tools.definition.record import ReadOptions
 from toolshape._tools.options import ToolOptions, parse_options
 from toolshape._tools.tool import Tool, as_tool, make_tool, make_unread, read_all
@@ -107,9 +109,7 @@ class Registry:
 
     @cached_property
     def _bindings(self) -> "Bindings":
-        from toolshape._bound.bindings import Bindings  # noqa: PLC0415 - binding and dispatch are a third of the import
-
-        return Bindings(self._store)
+        return _bound.bindings.Bindings(self._store)
 
     def add(self, tool: Tool[..., Any] | Callable[..., Any]) -> Tool[..., Any]:
         """Add a tool; a plain function becomes a tool first.
@@ -194,21 +194,17 @@ class Registry:
             raise UsageError(f"executor= must be a function, not {raw_executor!r}")
         requested: list[str] = []
 
-        from toolshape._tools.definition.executor import function_of  # noqa: PLC0415 - most programs need none
-
         def choose(name: str) -> Callable[..., Any] | None:
             requested.append(name)
             if executor is None or name in functions:
                 return functions.get(name)
-            return function_of(executor, name)
+            return definitions.executor.function_of(executor, name)
 
-        from toolshape._tools.definition import build  # noqa: PLC0415 - it loads all formats, and most programs need none
-
-        definitions = build.list_definitions(given)
-        read_options = ReadOptions(build.read_documents(documents), closed, defaults)
+        entries = definitions.build.list_definitions(given)
+        read_options = ReadOptions(definitions.build.read_documents(documents), closed, defaults)
         new_tools: list[Tool[..., Any]] = []
         errors: list[DefinitionError] = []
-        for entry in definitions:
+        for entry in entries:
             try:
                 made = make_unread(entry, choose, verbatim, options, frame, read_options)
             except DefinitionError as error:
@@ -244,10 +240,8 @@ class Registry:
         Raises:
             UsageError: ``k`` is no number of tools.
         """
-        from toolshape._bound.search import ToolSearch  # noqa: PLC0415 - few programs search
-
         return make_tool(
-            ToolSearch(lambda: list(self), k, embed),
+            _bound.search.ToolSearch(lambda: list(self), k, embed),
             parse_options({"effects": ["read"]}),
             None,
         )
@@ -309,10 +303,8 @@ class Registry:
         Raises:
             UsageError: The hook cannot be called with a context and ``proceed``.
         """
-        from toolshape._tools.hook_kinds import check_is_hook  # noqa: PLC0415 - binding loads it
-
         raw_hook: Any = hook
-        check_is_hook(raw_hook)
+        _tools.hook_kinds.check_is_hook(raw_hook)
         self._store.change(lambda held: replace(held, hooks=(*held.hooks, raw_hook), bounds={}))
         return hook
 
@@ -334,10 +326,8 @@ class Registry:
         Raises:
             UsageError: The observer has no method ``observe``.
         """
-        from toolshape._bound.bound import Observer  # noqa: PLC0415 - binding loads it
-
         raw_observer: Any = observer
-        if not isinstance(raw_observer, Observer):
+        if not isinstance(raw_observer, _bound.bound.Observer):
             raise UsageError(
                 "observe takes an object with the method observe(bound, observed), not "
                 f"{raw_observer!r}"
@@ -636,11 +626,8 @@ class Registry:
             ResponseError: The response is not in any known format.
             UsageError: ``provider`` is required.
         """
-        from toolshape._plan.plan import plan_of  # noqa: PLC0415 - binding loads it
-        from toolshape._plan.results import Results  # noqa: PLC0415 - the same
-
-        if isinstance(response, Results):
-            return plan_of(response)
+        if isinstance(response, _plan.results.Results):
+            return _plan.plan.plan_of(response)
         bound, readable_response = self._bindings.reader_of(response, provider)
         return bound.plan(readable_response, context=context)
 
@@ -740,8 +727,6 @@ class Registry:
             UsageError: A decision is invalid or names no waiting call, or the plan cannot run. No
                 call ran.
         """
-        from toolshape._plan import resuming, steps  # noqa: PLC0415 - few plans are paused
-
         options = {
             "inject": inject,
             "limit": limit,
@@ -751,7 +736,7 @@ class Registry:
         }
         given = token, key, decisions, audience, ledger
         resumption = self._bindings.resumption(given, options)
-        return steps.run_here(resuming.resume(resumption, steps.HERE))
+        return _plan.steps.run_here(_plan.resuming.resume(resumption, _plan.steps.HERE))
 
     async def aresume(
         self,
@@ -770,8 +755,6 @@ class Registry:
         """Like ``resume``, for a running event loop: calls run as in ``adispatch``,
         and the ledger runs in threads.
         """
-        from toolshape._plan import resuming, steps  # noqa: PLC0415 - the same
-
         options = {
             "inject": inject,
             "limit": limit,
@@ -781,7 +764,7 @@ class Registry:
         }
         given = token, key, decisions, audience, ledger
         resumption = self._bindings.resumption(given, options)
-        return await resuming.resume(resumption, steps.IN_LOOP)
+        return await _plan.resuming.resume(resumption, _plan.steps.IN_LOOP)
 
 
 def without_strict(registry: Registry, name: str | None = None) -> Registry:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from toolshape._cli import rulebook
 from toolshape._cli.output import echo, refuse_not_a_number, say
 from toolshape._families import get
 from toolshape._records.calls import JsonObject
@@ -116,9 +117,9 @@ def verifying(
     verification = _Asked(str(provider), model, rules, most, path, url, timeout)
     new_findings = _test_rules(verification, dry_run=dry_run)
     if against is not None:
-        from toolshape._cli.rulebook import verify  # noqa: PLC0415 - few commands need this
-
-        for earlier, current in verify.drift(verify.read_findings(against), new_findings):
+        for earlier, current in rulebook.verify.drift(
+            rulebook.verify.read_findings(against), new_findings
+        ):
             changed = (
                 f"{current.rule.kind}: {current.rule.name}: {earlier.outcome} -> {current.outcome}"
             )
@@ -141,24 +142,25 @@ class _Asked(NamedTuple):
 
 def _test_rules(asked: _Asked, *, dry_run: bool) -> "list[ProbeFinding]":
     """Test the rules that the findings file has not decided yet, and return the new findings."""
-    from toolshape._cli.rulebook import verify  # noqa: PLC0415 - few commands need this
-    from toolshape._cli.rulebook.probes import rule_book  # noqa: PLC0415 - few commands need this
-
     name: Any = asked.provider  # the user types this name, so it may be unknown
     provider = get(name)
     if provider.histories is None or provider.server is None:
         raise UsageError(
             f"verify cannot test {provider.name}: toolshape knows no HTTP API for its models"
         )
-    address = verify.address_of(provider, asked.url)
-    book = rule_book(provider, asked.model)
-    probes = verify.select_probes(book.probes, filter(None, asked.rules.split(",")), asked.most)
+    address = rulebook.verify.address_of(provider, asked.url)
+    book = rulebook.probes.rule_book(provider, asked.model)
+    probes = rulebook.verify.select_probes(
+        book.probes, filter(None, asked.rules.split(",")), asked.most
+    )
     if asked.path is not None and asked.path.exists():
-        earlier_findings = verify.read_findings(asked.path)
+        earlier_findings = rulebook.verify.read_findings(asked.path)
     else:
         earlier_findings = []
-    open_probes = verify.undecided_probes(probes, earlier_findings, provider.name, asked.model)
-    cost = verify.cost_of(open_probes)
+    open_probes = rulebook.verify.undecided_probes(
+        probes, earlier_findings, provider.name, asked.model
+    )
+    cost = rulebook.verify.cost_of(open_probes)
     say(
         f"{len(open_probes)} rules for {provider.name}: {cost.requests} requests, about "
         f"{cost.tokens:,} tokens"
@@ -166,13 +168,13 @@ def _test_rules(asked: _Asked, *, dry_run: bool) -> "list[ProbeFinding]":
     if dry_run:
         _list(open_probes, book.without)
         return []
-    key = verify.key_of(address)
+    key = rulebook.verify.key_of(address)
     new_findings = []
     with _client() as client:
-        send = verify.sender(
+        send = rulebook.verify.sender(
             address, asked.model, key, client, provider.histories.model_key, asked.timeout
         )
-        for finding in verify.findings(provider, asked.model, open_probes, send):
+        for finding in rulebook.verify.findings(provider, asked.model, open_probes, send):
             new_findings.append(finding)
             rule_label = f"{finding.rule.kind}: {finding.rule.name}"
             _report(
@@ -215,16 +217,16 @@ def _judge(
     endpoint: str, model: str, key_name: str | None, path: Path | None, timeout: float
 ) -> None:
     """Test the behaviours of a server; exit with 1 if any of them is wrong."""
-    from toolshape._cli.rulebook.endpoint import CHECKS, behaviours, make_ask  # noqa: PLC0415 - few commands need this
-
     key = _key(key_name)
     say(
-        f"{len(CHECKS)} questions to {endpoint}: about {2 * len(CHECKS)} requests of at most 512 "
+        f"{len(rulebook.endpoint.CHECKS)} questions to {endpoint}: about {2 * len(rulebook.endpoint.CHECKS)} requests of at most 512 "
         "tokens"
     )
     outcomes = []
     with _client() as client:
-        for behaviour in behaviours(model, make_ask(endpoint, key, client, timeout)):
+        for behaviour in rulebook.endpoint.behaviours(
+            model, rulebook.endpoint.make_ask(endpoint, key, client, timeout)
+        ):
             outcomes.append(behaviour.outcome)
             line = {"endpoint": endpoint, "model": model, **behaviour._asdict()}
             _report(behaviour.outcome, f"{behaviour.name}: {behaviour.words}", line, path)
@@ -249,8 +251,6 @@ def _measure_keywords(
     """Measure what a server keeps of a schema; nothing that it does not keep
     is wrong, so this exits with 0.
     """
-    from toolshape._cli.rulebook.endpoint import make_ask  # noqa: PLC0415 - few commands need this
-
     try:
         from toolshape._cli.rulebook.keywords import CASES, SEEDS, keywords  # noqa: PLC0415 - needs an extra
     except ImportError as error:
@@ -260,7 +260,7 @@ def _measure_keywords(
     say(f"{len(CASES)} keywords, {len(SEEDS)} answers each, at {endpoint}")
     outcomes = {True: "kept", False: "not kept", None: "not known"}
     with _client() as client:
-        for found in keywords(model, make_ask(endpoint, key, client, timeout)):
+        for found in keywords(model, rulebook.endpoint.make_ask(endpoint, key, client, timeout)):
             if found.accepted:
                 outcome = outcomes[found.kept]
             else:

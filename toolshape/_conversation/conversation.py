@@ -12,6 +12,7 @@ from datetime import timedelta
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from toolshape import _bound, _plan
 from toolshape._bound.bound import Bound, bound_tools_of
 from toolshape._bound.bound_tools import canonical_calls
 from toolshape._bound.registry import Registry, bindings_of, is_picklable, store_of
@@ -421,9 +422,7 @@ class Conversation:
         """Return the messages, with what a search of the user's found before loaded again."""
         if SEARCH_NAME not in bound_tools_of(bound).shapes:
             return [*messages]
-        from toolshape._bound.loading import load_found  # noqa: PLC0415 - few programs search
-
-        return load_found(bound, messages)
+        return _bound.loading.load_found(bound, messages)
 
     def _append_results(self, results: Results) -> None:
         if len(results):
@@ -693,11 +692,9 @@ class Conversation:
             CallError: As for ``Registry.resume``.
         """
         self._refuse_other_token(token)
-        from toolshape._plan import resuming, steps  # noqa: PLC0415 - few plans are paused
-
         resumption = self._resumption((token, key, decisions, audience, ledger), options)
         with self._keep_turn_open():
-            return steps.run_here(resuming.resume(resumption, steps.HERE))
+            return _plan.steps.run_here(_plan.resuming.resume(resumption, _plan.steps.HERE))
 
     async def aresume(
         self,
@@ -711,11 +708,9 @@ class Conversation:
     ) -> Results:
         """Like ``resume``, for a running event loop."""
         self._refuse_other_token(token)
-        from toolshape._plan import resuming, steps  # noqa: PLC0415 - few plans are paused
-
         resumption = self._resumption((token, key, decisions, audience, ledger), options)
         with self._keep_turn_open():
-            return await resuming.resume(resumption, steps.IN_LOOP)
+            return await _plan.resuming.resume(resumption, _plan.steps.IN_LOOP)
 
     def _resumption(self, given: tuple[Any, ...], options: "ResumeOptions") -> "Resumption":
         """Return the arguments of a resumption, whose results become the open

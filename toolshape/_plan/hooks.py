@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
 
+from toolshape._function import calling
 from toolshape._function.calling.call import final_value
 from toolshape._function.calling.failures import (
     OwnCancellationError,
@@ -96,9 +97,7 @@ def _run_here(running: _Running, hooks: Sequence[Hook]) -> Result:
     async, otherwise in this thread.
     """
     if is_async_hook(hooks[0]) if hooks else running.work.handler.is_async:
-        from toolshape._function.calling import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
-
-        result: Result = aio.run(_answer_under(running, hooks, in_loop=True))
+        result: Result = calling.aio.run(_answer_under(running, hooks, in_loop=True))
         return result
     steps = _answer_under(running, hooks, in_loop=False)
     try:
@@ -149,9 +148,7 @@ async def _answer_under(running: _Running, hooks: Sequence[Hook], *, in_loop: bo
                 context, proceed_in_loop
             )
         elif in_loop:  # the hook is under an async hook, and its inner call may need a new loop
-            from toolshape._function.calling import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
-
-            returned = await aio.run_in_thread(lambda: hook(context, proceed))
+            returned = await calling.aio.run_in_thread(lambda: hook(context, proceed))
         else:
             returned = hook(context, proceed)
     except BaseException as error:
@@ -226,8 +223,6 @@ def _call_here(work: Work, cancellation: Cancellation) -> Any:
 
 
 async def _call_in_loop(work: Work, cancellation: Cancellation) -> Any:
-    from toolshape._function.calling import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
-
     handler, on_give_up = work.handler, cancellation.cancel
 
     def run(invoke: Invoke) -> Coroutine[Any, Any, Any]:
@@ -240,15 +235,13 @@ async def _call_in_loop(work: Work, cancellation: Cancellation) -> Any:
             work.thread_limit,
             on_give_up,
         )
-        return aio.run_async(*run_arguments)
+        return calling.aio.run_async(*run_arguments)
 
     if handler.limit is None:
         coroutine = run(handler.invoke)
     else:
-        from toolshape._function.calling import limited  # noqa: PLC0415 - it imports asyncio
-
-        coroutine = limited.run_in_turn(handler.limit, handler.kind, handler.invoke, run)
-    return await aio.run_alone(
+        coroutine = calling.limited.run_in_turn(handler.limit, handler.kind, handler.invoke, run)
+    return await calling.aio.run_alone(
         coroutine, on_give_up
     )  # in its own task: a tool that cancels its task cancels only itself
 

@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from toolshape import _plan
+from toolshape._function import calling
 from toolshape._function.calling.call import NOTHING_INJECTED
 from toolshape._plan import approval, state
 from toolshape._plan.claims import claim_calls, wanted_positions
 from toolshape._plan.ledger_store import LedgerStore, check_scope
 from toolshape._plan.results import Results
 from toolshape._plan.run_options import OnProgress
-from toolshape._plan.running import Run, arun_calls, loop_check, run_calls
+from toolshape._plan.running import Run, arun_calls, run_calls
 from toolshape._records.calls import Call
 from toolshape._records.errors import UsageError
 from toolshape._records.result import PendingCall
@@ -144,14 +146,12 @@ class Plan:
                 there is no ledger. Or the arguments of a call change when they are written as JSON
                 and validated again. The plan is unchanged.
         """
-        from toolshape._plan import pausing, steps  # noqa: PLC0415 - few plans are paused
-
         ledger_scope = check_scope(scope) or state.controls_of(self.results).scope
-        return steps.run_here(
-            pausing.pause(
+        return _plan.steps.run_here(
+            _plan.pausing.pause(
                 self.results,
-                pausing.Pause(key, audience, expires, ledger, ledger_scope),
-                steps.HERE,
+                _plan.pausing.Pause(key, audience, expires, ledger, ledger_scope),
+                _plan.steps.HERE,
             )
         )
 
@@ -165,11 +165,11 @@ class Plan:
         scope: str | None = None,
     ) -> str:
         """Like ``pause``, for a running event loop; a thread writes to the ledger."""
-        from toolshape._plan import pausing, steps  # noqa: PLC0415 - few plans are paused
-
         ledger_scope = check_scope(scope) or state.controls_of(self.results).scope
-        return await pausing.pause(
-            self.results, pausing.Pause(key, audience, expires, ledger, ledger_scope), steps.IN_LOOP
+        return await _plan.pausing.pause(
+            self.results,
+            _plan.pausing.Pause(key, audience, expires, ledger, ledger_scope),
+            _plan.steps.IN_LOOP,
         )
 
     def run(
@@ -206,10 +206,8 @@ class Plan:
         results = self.results
         guard, wanted = None, wanted_positions(results, only)
         if ledger is not None:
-            from toolshape._plan import once, steps  # noqa: PLC0415 - it loads logging, and few programs have a ledger
-
-            guard = once.ledger_run(results, ledger, scope)
-            steps.run_here(once.look_up(guard, wanted, steps.HERE))
+            guard = _plan.once.ledger_run(results, ledger, scope)
+            _plan.steps.run_here(_plan.once.look_up(guard, wanted, _plan.steps.HERE))
         elif results._controls is not None or scope is not None:
             state.run_without_ledger(results, wanted, check_scope(scope))
         ready = claim_calls(results, wanted, inject, limit, is_async=False)
@@ -254,14 +252,12 @@ class Plan:
                 that is not in this plan, or no event loop of asyncio is running. No call was run.
             CancelledError: The caller was cancelled. ``results`` still has a result for each call.
         """
-        loop_check()()
+        calling.aio.require_loop()
         results = self.results
         guard, wanted = None, wanted_positions(results, only)
         if ledger is not None:
-            from toolshape._plan import once, steps  # noqa: PLC0415 - it loads logging, and few programs have a ledger
-
-            guard = once.ledger_run(results, ledger, scope)
-            await once.look_up(guard, wanted, steps.IN_LOOP)
+            guard = _plan.once.ledger_run(results, ledger, scope)
+            await _plan.once.look_up(guard, wanted, _plan.steps.IN_LOOP)
         elif results._controls is not None or scope is not None:
             state.run_without_ledger(results, wanted, check_scope(scope))
         ready = claim_calls(results, wanted, inject, limit, is_async=True)

@@ -6,14 +6,14 @@ calls. ``run_calls`` calls plain tools in this thread, in call order. At the end
 that need an event loop, in a new loop.
 """
 
-import functools
 import itertools
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
+from toolshape._function import calling
 from toolshape._function.calling.call import NOTHING_INJECTED, final_value
 from toolshape._function.calling.failures import is_cancellation
 from toolshape._function.calling.returned import SETTLED, collect
@@ -133,8 +133,6 @@ def _run_last(
     """Run async tools and tools under hooks: in one loop or, if a hook cannot
     be awaited, one after another.
     """
-    from toolshape._function.calling import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
-
     if not all(is_loop_hook(hook) for hook in ready[0][2].hooks):
         for number, entry in enumerate(ready):
             with release_on_error(results, itertools.islice(ready, number + 1, None)):
@@ -146,11 +144,11 @@ def _run_last(
             if not entry[
                 2
             ].is_async:  # in its own task: a tool that cancels its task cancels only itself
-                await aio.wait_for_all([_answer(results, run, entry)])
+                await calling.aio.wait_for_all([_answer(results, run, entry)])
         in_loop = [entry for entry in ready if entry[2].is_async]
         await _run_in_loop(results, run, in_loop)
 
-    aio.run(run_all())
+    calling.aio.run(run_all())
 
 
 async def arun_unshared(results: Results, run: Run) -> Results:
@@ -160,7 +158,7 @@ async def arun_unshared(results: Results, run: Run) -> Results:
         UsageError: No event loop of asyncio is running, or a call cannot run with these options. No
             call was run.
     """
-    loop_check()()
+    calling.aio.require_loop()
     waiting_entries = results._waiting
     if run.limit is None and (
         results._is_plain or (len(waiting_entries) == 1 and waiting_entries[0][2].is_plain_async)
@@ -203,7 +201,7 @@ def _start_task(
     The task gives the call its own copy of the caller's context variables, and a tool that cancels
     its task cancels only itself. A tool that never waits costs no iteration of the loop.
     """
-    task = _task_starter()(_answer(results, run, entry))
+    task = calling.aio.start_task(_answer(results, run, entry))
     if not task.done():
         return task
     if not task.cancelled():  # a call that cancelled itself has no answer: it reads as cancelled
@@ -217,9 +215,7 @@ async def _finish(task: "asyncio.Task[None]") -> None:
     Raises:
         CancelledError: The caller was cancelled.
     """
-    from toolshape._function.calling import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
-
-    await aio.wait_until_done(task)
+    await calling.aio.wait_until_done(task)
     if not task.cancelled():  # a call that cancelled itself has no answer: it reads as cancelled
         task.result()
 
@@ -252,9 +248,7 @@ async def _run_in_loop(
     run: Run,
     ready: Sequence[Ready],
 ) -> None:
-    from toolshape._function.calling import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
-
-    run = replace(run, thread_limit=aio.thread_limit())
+    run = replace(run, thread_limit=calling.aio.thread_limit())
     if len(ready) > 1 and any(entry[2].runs_alone for entry in ready):
         for number, stage in enumerate(groups := group_stages(ready)):
             with release_on_error(results, calls_after(groups, number)):
@@ -268,13 +262,9 @@ async def _run_together(
     run: Run,
     ready: Sequence[Ready],
 ) -> None:
-    from toolshape._function.calling import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
-
     if run.limit is None:
-        await aio.wait_for_all([_answer(results, run, entry) for entry in ready])
+        await calling.aio.wait_for_all([_answer(results, run, entry) for entry in ready])
         return
-    from toolshape._function.calling import limited  # noqa: PLC0415 - it imports asyncio
-
     unstarted = {entry[0]: entry for entry in ready}
 
     async def begin(entry: Ready) -> None:
@@ -282,7 +272,7 @@ async def _run_together(
         await _answer(results, run, entry)
 
     with release_on_error(results, unstarted.values()):
-        await limited.run_limited(run.limit, ready, begin)
+        await calling.limited.run_limited(run.limit, ready, begin)
 
 
 async def _answer(
@@ -299,7 +289,7 @@ async def _answer(
     try:
         if handler.is_awaited:
             value = handler.invoke(model, inject)
-            value = await (value if type(value) is CoroutineType else _finish_value(value))
+            value = await (value if type(value) is CoroutineType else calling.aio.finish(value))
             if type(value) not in SETTLED:
                 value = collect(value)
         elif handler.is_controlled:
@@ -307,9 +297,7 @@ async def _answer(
             state.answer(results, position, answer)
             return
         else:
-            from toolshape._function.calling import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
-
-            value = await aio.run_async(
+            value = await calling.aio.run_async(
                 handler.kind, handler.invoke, model, inject, handler.timeout, run.thread_limit
             )
     except BaseException as error:
@@ -325,27 +313,3 @@ def _make_work(run: Run, entry: Ready) -> hooks.Work:
     return hooks.Work(
         call, handler, model, coercions, run.inject, run.on_progress, run.thread_limit
     )
-
-
-@functools.cache
-def loop_check() -> "Callable[[], None]":
-    """Return ``aio.require_loop``, cached as below."""
-    from toolshape._function.calling.aio import require_loop  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
-
-    return require_loop
-
-
-@functools.cache
-def _task_starter() -> "Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]":
-    """Return ``aio.start_task``, cached, because an import would cost a
-    thirtieth of dispatching an async call.
-    """
-    from toolshape._function.calling.aio import start_task  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
-
-    return start_task
-
-
-async def _finish_value(value: Any) -> Any:
-    from toolshape._function.calling import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
-
-    return await aio.finish(value)

@@ -6,6 +6,8 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
+from toolshape._function import calling
+
 T = TypeVar("T")
 
 
@@ -47,15 +49,11 @@ class _InLoop:
     is_loop = True
 
     async def blocking(self, work: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
-        from toolshape._function.calling import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
-
-        result: T = await aio.run_to_the_end(work, undo)
+        result: T = await calling.aio.run_to_the_end(work, undo)
         return result
 
     async def sleep(self, seconds: float) -> None:
-        from toolshape._function.calling import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
-
-        await aio.sleep(seconds)
+        await calling.aio.sleep(seconds)
 
     async def result_of(self, given: Awaitable[Any]) -> Any:
         return await given

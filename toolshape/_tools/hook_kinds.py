@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
+from toolshape._function import calling
 from toolshape._records.context import CallContext
 from toolshape._records.errors import UsageError
 from toolshape._records.result import Result
@@ -97,11 +98,7 @@ def check_hooks(hooks: Sequence[Hook], *, is_async: bool) -> None:
                 f"the hook {name} is def, which cannot be awaited: make it async def, or call "
                 "dispatch"
             )
-        if not is_async and is_async_hook(hook):
-            from toolshape._function.calling import aio  # noqa: PLC0415 - asyncio takes a sixth as long to import as pydantic
-
-            if aio.is_running():
-                raise UsageError(
-                    f"the hook {name} is async and an event loop is running: await adispatch or "
-                    "arun"
-                )
+        if not is_async and is_async_hook(hook) and calling.aio.is_running():
+            raise UsageError(
+                f"the hook {name} is async and an event loop is running: await adispatch or arun"
+            )

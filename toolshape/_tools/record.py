@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from toolshape import _validation
+from toolshape._function import calling
 from toolshape._function.calling.call import compile_call, final_value, refuse_running_loop
 from toolshape._function.calling.failures import is_cancellation
 from toolshape._function.calling.returned import is_async
@@ -170,9 +172,9 @@ class Record:
         most_calls = self.options.limit
         if most_calls is None:
             return None
-        from toolshape._function.calling import concurrency  # noqa: PLC0415 - concurrent.futures imports logging; few tools need it
-
-        return self.source.limits.setdefault(most_calls, concurrency.ConcurrencyLimit(most_calls))
+        return self.source.limits.setdefault(
+            most_calls, calling.concurrency.ConcurrencyLimit(most_calls)
+        )
 
     def compile_validation(self, settings: ValidationSettings) -> Validate:
         validate = masking(self.source.compile_validation(settings), self.secrets)
@@ -198,10 +200,8 @@ class Record:
         Raises:
             ImportError: jsonschema is not installed.
         """
-        from toolshape._validation import output_checker  # noqa: PLC0415 - it needs the extra ``schema``
-
         assert self.output.schema is not None  # noqa: S101 - the caller has checked
-        return output_checker.compile_output_check(self.name, self.output.schema)
+        return _validation.output_checker.compile_output_check(self.name, self.output.schema)
 
     def log_findings(self) -> None:
         """Log the findings about this tool, such as a missing description, but only the first time."""

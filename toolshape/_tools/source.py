@@ -18,6 +18,7 @@ from toolshape._function.result_form import ResultForm
 from toolshape._function.signature import Kind
 from toolshape._records.calls import Finding, JsonObject, JsonSchema, Verbatim
 from toolshape._records.errors import DefinitionError, Problem, UsageError
+from toolshape._tools import definition as definitions
 from toolshape._tools.definition.record import SchemaDefinition
 from toolshape._validation.fast_path import compile_model_validation
 from toolshape._validation.model_traits import ModelTraits, traits_of
@@ -260,15 +261,11 @@ class DefinitionSource:
         """
         if not self.definition.searches.are_any:
             return None
-        from toolshape._tools.definition import build  # noqa: PLC0415 - most programs have no foreign definitions
-
-        return build.compile_find_unchecked(self.definition)
+        return definitions.build.compile_find_unchecked(self.definition)
 
     def compile_validation(self, settings: ValidationSettings) -> Validate:
         """Compile a validator of arguments from the definition's own JSON Schema."""
-        from toolshape._tools.definition import build  # noqa: PLC0415 - most programs have no foreign definitions
-
-        validate = build.compile_validation(self.definition, settings)
+        validate = definitions.build.compile_validation(self.definition, settings)
         fill = self.definition.fill
         if fill is None:
             return validate

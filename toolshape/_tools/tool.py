@@ -24,7 +24,8 @@ from typing import (
 
 from pydantic import BaseModel
 
-from toolshape._function import signature as signatures
+from toolshape import _tools
+from toolshape._function import calling, signature as signatures
 from toolshape._function.annotations import calling_frame, signature
 from toolshape._function.calling.call import NOTHING_INJECTED
 from toolshape._function.calling.failures import as_call_error, validation_error
@@ -43,6 +44,7 @@ from toolshape._records.context import Cancellation
 from toolshape._records.errors import DefinitionError, UsageError, join_errors
 from toolshape._records.shown import escape_invisible
 from toolshape._schema.values import copy_json
+from toolshape._tools import definition as definitions
 from toolshape._tools.definition.record import Choose, ReadOptions, SchemaDefinition
 from toolshape._tools.options import (
     Options,
@@ -403,15 +405,13 @@ class Tool(Generic[P, R]):
                 match the schema.
             ImportError: The extra ``schema`` is not installed.
         """
-        from toolshape._tools.definition import build  # noqa: PLC0415 - it loads all formats, and most programs need none
-
         return make_from_definition(
             definition,
             lambda _: function,
             verbatim,
             options,
             calling_frame(),
-            ReadOptions(build.read_documents(documents), closed, defaults),
+            ReadOptions(definitions.build.read_documents(documents), closed, defaults),
         )
 
     @overload
@@ -488,9 +488,7 @@ class Tool(Generic[P, R]):
         """Like ``call``, for a running event loop: an async tool runs in the
         loop, any other tool in a thread.
         """
-        from toolshape._function.calling import aio, limited  # noqa: PLC0415 - asyncio costs a sixth of importing pydantic
-
-        aio.require_loop()
+        calling.aio.require_loop()
         record = self._record
         refuse_uncallable(record, inject)
         try:
@@ -509,13 +507,15 @@ class Tool(Generic[P, R]):
             )
 
             def run(invoke: Invoke) -> Coroutine[Any, Any, Any]:
-                return aio.run_async(kind, invoke, validated, inject, self.timeout, None, given_up)
+                return calling.aio.run_async(
+                    kind, invoke, validated, inject, self.timeout, None, given_up
+                )
 
             if limit is None:
                 work = run(invoke)
             else:
-                work = limited.run_in_turn(limit, kind, invoke, run)
-            return await aio.run_alone(work, given_up)
+                work = calling.limited.run_in_turn(limit, kind, invoke, run)
+            return await calling.aio.run_alone(work, given_up)
         except BaseException as error:
             cancellation.cancel()
             raise as_call_error(error, tool=self.name, timeout=self.timeout) from error
@@ -532,10 +532,9 @@ class Tool(Generic[P, R]):
             ExportError: The provider does not support this tool, or has no strict form.
         """
         from toolshape import _families as providers  # noqa: PLC0415 - only exports need it
-        from toolshape._tools import export  # noqa: PLC0415 - the same
 
         strictness = self.strict if strict is None else strict
-        return export.to_wire(
+        return _tools.export.to_wire(
             providers.get(provider), self.spec, "auto" if strictness is None else strictness
         ).payload
 
@@ -770,14 +769,12 @@ def make_unread(
     """
     chosen = parse_options(options)
     refuse_invalid_options(chosen, chosen.name or "a definition", "a definition")
-    from toolshape._tools.definition import build  # noqa: PLC0415 - it loads all formats, and most programs need none
-
-    unread = build.outline_definition(
+    unread = definitions.build.outline_definition(
         definition, choose, name=chosen.name, frame=frame, read_options=read_options
     )
 
     def read() -> Record:
-        parsed_definition = build.build_definition(unread)
+        parsed_definition = definitions.build.build_definition(unread)
         record = Record(
             function=unread.function,
             source=DefinitionSource(definition=parsed_definition),
@@ -841,12 +838,10 @@ def _unpickle_definition_tool(
     options: Options,
     read_options: ReadOptions,
 ) -> Tool[..., Any]:
-    from toolshape._tools.definition import build  # noqa: PLC0415 - it loads all formats, and most programs need none
-
-    unread = build.outline_definition(
+    unread = definitions.build.outline_definition(
         entry, lambda _: function, name=options.name, frame=None, read_options=read_options
     )
-    source = DefinitionSource(definition=build.build_definition(unread))
+    source = DefinitionSource(definition=definitions.build.build_definition(unread))
     return Tool(Record(function=function, source=source, options=options))
 
 

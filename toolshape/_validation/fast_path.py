@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic_core import from_json, to_json
 
+from toolshape import _validation
 from toolshape._function.core_schema.key_count import KeyCount, count_of_flat
 from toolshape._records.errors import CallError, Problem
 from toolshape._schema.arrows import Arrow, Dropped
@@ -69,9 +70,7 @@ def _compile_slow_path_later(traits: ModelTraits, settings: ValidationSettings) 
 
     def slow_path(arguments: Any, error: Exception | None = None) -> Validated:
         if not compiled:
-            from toolshape._validation import pydantic_checker  # noqa: PLC0415 - many processes see no invalid call
-
-            compiled.append(pydantic_checker.compile_slow_path(traits, settings))
+            compiled.append(_validation.pydantic_checker.compile_slow_path(traits, settings))
         return compiled[0](parser_input(arguments), error)
 
     return slow_path

@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from toolshape import _validation
 from toolshape._records.calls import Coercion, JsonSchema, plain_text
 from toolshape._records.errors import CallError, CallErrorCode, Problem, preview
 from toolshape._schema.backtracking import depth_of
@@ -102,9 +103,7 @@ def _too_deep_error(
 
 def _repair_text(text: str, number: type[float]) -> Any:
     """Parse text that is almost JSON; see ``repair.read_repaired``."""
-    from toolshape._validation import repair  # noqa: PLC0415 - needs an extra
-
-    return repair.read_repaired(text, number)
+    return _validation.repair.read_repaired(text, number)
 
 
 class _PayloadReader:

@@ -20,6 +20,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
+from toolshape import _validation
 from toolshape._function.calling.failures import RemoteError
 from toolshape._records.calls import JsonObject, JsonSchema
 from toolshape._records.context import CallContext
@@ -109,9 +110,10 @@ class Connection:
             )
         cached_check = self._checks.get(name)
         if cached_check is None or cached_check[0] is not schema:
-            from toolshape._validation.output_checker import compile_output_check  # noqa: PLC0415 - needs an extra
-
-            cached_check = self._checks[name] = schema, compile_output_check(name, schema)
+            cached_check = self._checks[name] = (
+                schema,
+                _validation.output_checker.compile_output_check(name, schema),
+            )
         try:
             cached_check[1](json.dumps(result.structured_content), False)
         except (ValueError, RecursionError) as error:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from toolshape._function import calling
 from toolshape._function.calling.failures import as_call_error, is_cancellation, validation_error
 from toolshape._function.calling.returned import SETTLED, collect, is_async, is_asynchronous
 from toolshape._function.invoke import Invoke
@@ -21,9 +22,7 @@ def final_value(value: Any) -> Any:
     """
     if not is_asynchronous(value):
         return collect(value)
-    from toolshape._function.calling import aio  # noqa: PLC0415 - importing asyncio costs a sixth of importing pydantic
-
-    return aio.run(aio.await_value(value))
+    return calling.aio.run(calling.aio.await_value(value))
 
 
 def refuse_running_loop(kind: Kind, name: str) -> None:
@@ -36,9 +35,7 @@ def refuse_running_loop(kind: Kind, name: str) -> None:
     """
     if not is_async(kind):
         return
-    from toolshape._function.calling import aio  # noqa: PLC0415 - importing asyncio costs a sixth of importing pydantic
-
-    if aio.is_running():
+    if calling.aio.is_running():
         raise UsageError(
             f"{name} is async and an event loop is running: await adispatch, arun or acall instead"
         )

@@ -1,3 +1,15 @@
 """Reads tool definitions from elsewhere, in any provider's format, and
 validates calls against their schemas.
 """
+
+import typing
+
+from toolshape._lazy import import_later
+
+if typing.TYPE_CHECKING:
+    from toolshape._tools.definition import (
+        build as build,
+        executor as executor,
+    )
+else:  # most programs have no foreign definitions, and it loads all formats.
+    __getattr__ = import_later(__name__, "build", "executor")

@@ -9,6 +9,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from toolshape import _validation
 from toolshape._function import result_form as result_forms, signature as signatures
 from toolshape._function.annotations import is_context
 from toolshape._function.invoke import Invoke, Layout
@@ -123,22 +124,19 @@ _TOO_DEEP = "the definition is nested too deeply to be read"
 def _build(unread: Unread) -> SchemaDefinition:
     _, function, signature, read_options = unread
     foreign = read_definition(unread.outline, read_options.documents)
-    from toolshape._validation import (  # noqa: PLC0415 - they need an extra
-        jsonschema_checker,
-        schema_defaults,
-    )
-
     searches = searches_for(foreign.parameters)
     location = "a definition" if signature is None else signature.location
     fills_defaults = read_options.defaults == "fill" or (
         read_options.defaults is None and function is not None
     )
-    problems = jsonschema_checker.schema_problems(foreign.parameters)
-    defaults = None if problems else schema_defaults.defaults_of(foreign.parameters, searches)
+    problems = _validation.jsonschema_checker.schema_problems(foreign.parameters)
+    defaults = (
+        None if problems else _validation.schema_defaults.defaults_of(foreign.parameters, searches)
+    )
     fill, filled = None, frozenset[str]()
     if defaults is not None and fills_defaults:
-        fill = schema_defaults.compile_fill(defaults)
-        filled = schema_defaults.always_filled(defaults)
+        fill = _validation.schema_defaults.compile_fill(defaults)
+        filled = _validation.schema_defaults.always_filled(defaults)
     problems = [
         *problems,
         *(_misfits(foreign, signature, filled) if signature else ()),
@@ -162,7 +160,7 @@ def _build(unread: Unread) -> SchemaDefinition:
         switched=switched,
         findings=(
             *foreign.findings,
-            *jsonschema_checker.unchecked_findings(foreign.parameters, searches),
+            *_validation.jsonschema_checker.unchecked_findings(foreign.parameters, searches),
             *own_findings,
         ),
         searches=searches,
@@ -192,9 +190,7 @@ def _default_findings(defaults: "Defaults", signature: Signature | None) -> Iter
     """Yield one finding for the defaults that their schemas refuse, and one for each
     that the function has otherwise.
     """
-    from toolshape._validation import schema_defaults  # noqa: PLC0415 - it needs an extra
-
-    refused = list(schema_defaults.refused_defaults(defaults))
+    refused = list(_validation.schema_defaults.refused_defaults(defaults))
     if refused:
         shown = "; ".join(f"{at.path}: {shorten(default)}" for at, default in refused[:_MOST_NAMED])
         if len(refused) > _MOST_NAMED:
@@ -260,9 +256,7 @@ def compile_validation(definition: SchemaDefinition, settings: ValidationSetting
     """Compile the function that validates a call's arguments; see
     ``jsonschema_checker.compile_validation``.
     """
-    from toolshape._validation import jsonschema_checker  # noqa: PLC0415 - it needs an extra
-
-    return jsonschema_checker.compile_validation(
+    return _validation.jsonschema_checker.compile_validation(
         definition.schema,
         definition.known,
         definition.never,
@@ -276,9 +270,9 @@ def compile_find_unchecked(definition: SchemaDefinition) -> FindUnchecked:
     """Compile the search for what a check leaves out; see
     ``jsonschema_checker.compile_find_unchecked``.
     """
-    from toolshape._validation import jsonschema_checker  # noqa: PLC0415 - it needs an extra
-
-    return jsonschema_checker.compile_find_unchecked(definition.schema, definition.searches)
+    return _validation.jsonschema_checker.compile_find_unchecked(
+        definition.schema, definition.searches
+    )
 
 
 def _signature(function: Callable[..., Any], name: str, frame: types.FrameType | None) -> Signature:
