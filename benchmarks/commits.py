@@ -16,6 +16,7 @@ HOT_PATH = (
     "toolshape/_bound/bindings.py",
     "toolshape/_bound/registry.py",
     "toolshape/_bound/bound.py",
+    "toolshape/_bound/writing.py",
     "toolshape/_plan/results.py",
     "toolshape/_tools/handler.py",
     "toolshape/_plan/outcomes.py",

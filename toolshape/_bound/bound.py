@@ -1,7 +1,6 @@
 """Writes requests and runs calls with the tools of one moment in one provider's form."""
 
 import hashlib
-import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, overload, runtime_checkable
@@ -9,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, overload, 
 from pydantic_core import from_json, to_json
 
 from toolshape import _bound, _history, _plan
-from toolshape._answers.target import AnswerTarget
+from toolshape._bound import writing
 from toolshape._bound.bound_tools import BoundTools, bind_tools, select_part
 from toolshape._bound.selection import select_tools
 from toolshape._families.receive import read_response
-from toolshape._families.wire.provider import Choice, Reading
+from toolshape._families.wire.provider import Reading
 from toolshape._function.calling.call import NOTHING_INJECTED
 from toolshape._plan import state
 from toolshape._plan.collector import Collector
@@ -24,18 +23,15 @@ from toolshape._plan.run_options import WITHOUT_LEDGER, RunOptions, refuse_unkno
 from toolshape._plan.running import USUAL_RUN, Run, arun_unshared, run_unshared
 from toolshape._records.calls import (
     Call,
-    ChoiceMode,
     Finding,
     JsonObject,
     Loss,
     Strictness,
     WireCall,
 )
-from toolshape._records.errors import ExportError, Problem, ResponseError, UsageError, did_you_mean
-from toolshape._records.found import SEARCH_NAME, is_search
+from toolshape._records.errors import Problem, ResponseError, UsageError
 from toolshape._records.report import Report
 from toolshape._records.result import Result
-from toolshape._schema.values import copy_json
 from toolshape._tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -46,16 +42,6 @@ if TYPE_CHECKING:
     from toolshape._bound.batches import BatchLine
     from toolshape._plan.session import Session
     from toolshape.messages import Message, Repaired
-
-
-_MODES: Mapping[str, ChoiceMode] = {"auto": "auto", "none": "none", "required": "required"}
-_OTHER_WORDS: Mapping[Any, str] = {
-    "any": "required", "ANY": "required", "REQUIRED": "required", "AUTO": "auto", "NONE": "none", "never": "none",
-}  # fmt: skip
-"""Maps providers' words for a choice (Anthropic ``any``, Gemini ``ANY``, Cohere
-``REQUIRED``) to toolshape's words.
-"""
-_MOST_NAMED = 10
 
 
 class ObservedResponse(NamedTuple):
@@ -125,13 +111,6 @@ class Bound:
             f"{[shape.name for shape in self._bound_tools.shapes.values()]})"
         )
 
-    def _gather_entries(self, entries: Iterable[bytes]) -> list[JsonObject]:
-        text = b"[%s]" % b",".join(entries)
-        try:
-            return self.provider.request.gather(from_json(text))
-        except ValueError:  # a lone surrogate, or a default that is nested too deeply
-            return self.provider.request.gather(json.loads(text))
-
     def export(self) -> list[Any]:
         """Return a copy of the list for ``tools=`` in the provider's SDK; every
         process produces the same bytes.
@@ -139,62 +118,7 @@ class Bound:
         Raises:
             ExportError: There are more tools than the provider accepts in one request.
         """
-        self._refuse_too_many()
-        entries = self._bound_tools.entries
-        if entries:
-            return self._add_search_tool(self._gather_entries(entries.values()), ())
-        return []
-
-    def _add_search_tool(self, tools: list[Any], native: Sequence[Any]) -> list[Any]:
-        """Return the tools, with what searches them if a tool is deferred: the user's own search,
-        one in ``native``, or the provider's.
-        """
-        deferral = self.provider.request.deferral
-        if (
-            deferral is None
-            or any(map(deferral.is_search, native))
-            or not any(map(deferral.is_marked, tools))
-        ):
-            return tools
-        own = self._bound_tools.shapes.get(SEARCH_NAME)
-        if own is None or not is_search(own.tool):
-            return [*tools, dict(deferral.search)]
-        return [
-            deferral.own_search(entry) if entry.get("name") == SEARCH_NAME else entry
-            for entry in tools
-        ]
-
-    def _refuse_native_tools(self, native: Sequence[Any]) -> None:
-        deferral = self.provider.request.deferral
-        explain_refusal = None if deferral is None else deferral.refused
-        refusals = (
-            ()
-            if explain_refusal is None
-            else [explain_refusal(tool, self._bound_tools.shapes) for tool in native]
-        )
-        if any(refusals):
-            raise self._request_error("native", "native", next(filter(None, refusals)))
-
-    def _refuse_too_many(self, native: int = 0) -> None:
-        limit = self.provider.request.most_tools
-        total = len(self._bound_tools.entries) + native
-        if limit is None or total <= limit.most:
-            return
-        too_many = [shape.name for shape in self._bound_tools.shapes.values()][limit.most - total :]
-        most_tools = limit.most
-        message = (
-            f"{total} tools, but a request may hold at most {most_tools}: send a subset without "
-        )
-        message += ", ".join(
-            [*too_many[:_MOST_NAMED], *(["..."] if too_many[_MOST_NAMED:] else [])]
-        )
-        raise self._request_error("", "most_tools", message, evidence=limit.evidence)
-
-    def _request_error(
-        self, path: str, rule: str, message: str, hint: str = "", evidence: str = ""
-    ) -> ExportError:
-        problem = Problem(path=path, rule=rule, message=message, hint=hint, evidence=evidence)
-        return ExportError(provider=self.provider.name, tool=None, problems=[problem])
+        return writing.write_tools(self._bound_tools)
 
     def subset(
         self,
@@ -285,13 +209,14 @@ class Bound:
             ExportError: A tool does not exist, the provider does not support the choice, or there
                 are too many tools.
         """
+        asked = writing.Asked(choice=choice, parallel=parallel, model=model, native=native)
         if choice is not None or parallel is not None or native:
-            return self._make_request(choice, parallel, model, native)
+            return writing.write_request(self._bound_tools, asked)
         usual = self._usual_request
         if usual is not None and usual[0] == model:
             request: JsonObject = from_json(usual[1])
             return request
-        request = self._make_request(None, None, model, ())
+        request = writing.write_request(self._bound_tools, asked)
         self._keep_request(model, request)
         return request
 
@@ -305,147 +230,6 @@ class Bound:
             return
         if len(text) <= _LONGEST_KEPT and from_json(text) == request:
             self._usual_request = model, text
-
-    def _make_request(
-        self,
-        choice: str | Collection[str] | None,
-        parallel: bool | None,
-        model: str | None,
-        native: Sequence[Any],
-    ) -> JsonObject:
-        """Make a request; see ``request``."""
-        answer = self._answer_beside(native)
-        output_keywords = {} if answer is None else copy_json(answer.keywords)
-        if not self._bound_tools.shapes and not native and choice in (None, "auto", "none"):
-            return output_keywords
-        self._refuse_types(choice, parallel, native)
-        self._refuse_native_tools(native)
-        entries = self._bound_tools.entries_with(answer)
-        if choice == "required" and not entries and not native:
-            raise self._request_error(
-                "choice", "choice", "there is no tool to call: leave out choice="
-            )
-        if answer is not None and answer.wire_name is not None and choice in (None, "none"):
-            is_only_answer = choice == "none"
-            choice = self._choice_of_answer(answer, is_only_answer=is_only_answer, model=model)
-            native = () if is_only_answer else native
-            if is_only_answer and choice is None:  # what cannot be forced is all that is sent
-                entries = {answer.wire_name: answer.entry}
-        mode = _MODES.get(choice) if isinstance(choice, str) else None
-        names: tuple[str, ...] = ()
-        chosen: tuple[Any, ...] = ()
-        if choice is not None and not mode:
-            names = self._wire_names(choice, answer)
-        if names:
-            named = self._gather_entries(entries[name] for name in names)
-            chosen = (*self._add_search_tool(named, native), *copy_json(list(native)))
-        wire_choice = Choice(
-            provider=self.provider.name,
-            model=None if model is None else str(model),
-            mode=mode,
-            names=names,
-            chosen=chosen,
-            parallel=parallel,
-            is_strict=self._has_strict(answer),
-        )
-        sent_entries = (
-            self._add_search_tool(self._gather_entries(entries.values()), native) if entries else []
-        )
-        tools = [*sent_entries, *copy_json(list(native))]
-        request = self.provider.request.keywords(tools, wire_choice)
-        # If the request holds only some of the tools, only these tools count toward the limit.
-        request_values = [
-            value
-            for item in request.values()
-            for value in (item.values() if isinstance(item, dict) else (item,))
-        ]
-        if any(value is tools for value in request_values):
-            self._refuse_too_many(len(native))
-        return _merge_keywords(request, output_keywords)
-
-    def _refuse_types(self, choice: Any, parallel: Any, native: Any) -> None:
-        """Raise an error if an argument of ``request`` has the wrong type."""
-        if not (parallel is None or parallel is True or parallel is False):
-            raise self._request_error(
-                "parallel", "choice", f"parallel must be True or False, not {parallel!r}"
-            )
-        if isinstance(native, (str, bytes, Mapping)):
-            raise self._request_error(
-                "native",
-                "native",
-                f"native= must be a list of tools in the SDK's form, not {native!r}",
-            )
-        if not (choice is None or isinstance(choice, (str, Iterable))):
-            raise self._request_error(
-                "choice",
-                "choice",
-                f"choice= must be a mode, a name or a list of names, not {choice!r}",
-            )
-
-    def _answer_beside(self, native: Sequence[Any]) -> AnswerTarget | None:
-        """Return the form in which a request sends the output: what else it sends
-        decides whether this is a tool.
-        """
-        answer = self._bound_tools.answer
-        if native and answer is not None and answer.as_tool:
-            return answer.as_tool
-        return answer
-
-    def _has_strict(self, answer: AnswerTarget | None) -> bool:
-        is_answer_strict = answer is not None and answer.wire_name is not None and answer.is_strict
-        return is_answer_strict or any(
-            shape.is_strict for shape in self._bound_tools.shapes.values()
-        )
-
-    def _choice_of_answer(
-        self, answer: AnswerTarget, *, is_only_answer: bool, model: str | None
-    ) -> str | None:
-        """Return the choice that forces a call to any tool, or to the answer's
-        tool; ``None`` if unsupported.
-        """
-        wire_choice = Choice(provider=self.provider.name, model=model, mode="required")
-        if is_only_answer:
-            names, chosen = (str(answer.wire_name),), tuple(self._gather_entries([answer.entry]))
-            wire_choice = wire_choice._replace(mode=None, names=names, chosen=chosen)
-        entries = self._bound_tools.entries_with(answer)
-        try:
-            self.provider.request.keywords(self._gather_entries(entries.values()), wire_choice)
-        except ExportError:
-            return None
-        if is_only_answer:
-            return answer.name
-        return "required"
-
-    def _wire_names(
-        self, choice: str | Collection[str], answer: AnswerTarget | None
-    ) -> tuple[str, ...]:
-        """Return the wire names of the named tools, in the order of the registry;
-        the answer's tool is the last.
-        """
-        if isinstance(choice, str):
-            names = [choice]
-        else:
-            names = list(choice)
-        wire_names = {shape.name: shape.wire_name for shape in self._bound_tools.shapes.values()}
-        if answer is not None and answer.wire_name is not None:
-            wire_names = {**wire_names, answer.name: answer.wire_name}
-        for name in names:
-            if name not in wire_names:
-                if (canonical_mode := _OTHER_WORDS.get(name)) is not None:
-                    message = (
-                        f"{name!r} is not a tool, but a provider's word for {canonical_mode!r}: "
-                        f"write {canonical_mode!r}"
-                    )
-                    raise self._request_error("choice", "choice", message)
-                hint = did_you_mean(str(name), [*_MODES, *wire_names])
-                raise self._request_error(
-                    "choice", "unknown_tool", f"there is no tool {name!r}", hint
-                )
-        if not names:
-            raise self._request_error(
-                "choice", "choice", 'choice= has no names: to forbid calls, write "none"'
-            )
-        return tuple(wire_name for name, wire_name in wire_names.items() if name in names)
 
     def plan(self, response: Any, *, context: Any = None) -> Plan:
         """Read a response (SDK object, dict, JSON text or bytes) and validate
@@ -702,7 +486,7 @@ class Bound:
         schemas = self._bound_tools.schemas
         names: tuple[str, ...] = ()
         if choice is not None and choice not in ("auto", "required"):
-            names = self._wire_names(choice, self._bound_tools.answer)
+            names = writing.wire_names(self._bound_tools, choice, self._bound_tools.answer)
         schemas = {name: schemas[name] for name in names or schemas}
         return grammars.grammar(
             self.provider.name,
@@ -805,16 +589,6 @@ class Bound:
 def _make_run(options: RunOptions) -> Run:
     inject = options.get("inject", NOTHING_INJECTED)
     return Run(inject, options.get("limit"), options.get("on_progress"))
-
-
-def _merge_keywords(request: JsonObject, asked: JsonObject) -> JsonObject:
-    """Merge the keyword arguments for tools and for the answer; some
-    providers take one object for both.
-    """
-    merged = dict(request)
-    for key, value in asked.items():
-        merged[key] = {**merged[key], **value} if isinstance(merged.get(key), dict) else value
-    return merged
 
 
 def show_to_observers(bound: Bound, seen: ObservedResponse, *others: Observer) -> None:
