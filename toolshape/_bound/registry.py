@@ -652,12 +652,16 @@ class Registry:
             **options: How to run the calls, all by keyword:
 
                 - ``inject``: The values of injected parameters, by name.
-                - ``limit``: How many calls run at the same time, unless they must run one after
-                  another.
+                - ``limit``: How many calls run at once: under ``dispatch`` and ``Plan.run`` of the
+                  async tools, under ``adispatch`` and ``Plan.arun`` of all, in the loop and in
+                  threads together.
                 - ``on_progress``: Called with each ``Progress`` that a tool reports through its
-                  ``CallContext``.
-                - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run.
-                - ``scope``: Tells the ledger where the calls were made; see ``Plan.run``.
+                  ``CallContext``, in the thread in which the tool runs.
+                - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run,
+                  so no call runs twice. Under ``adispatch``, threads read and write it.
+                - ``scope``: A name within which the ids of calls are unique, for example a
+                  conversation and a turn. Without a scope, the provider's ids must be unique
+                  everywhere, and the ledger ignores a call to which the provider gave no id.
 
         Raises:
             ResponseError: The response is not in any known format.
@@ -711,9 +715,9 @@ class Registry:
             audience: The audience for which the token was made.
             ledger: Records the calls that have run, and the use of the token. Without a ledger, a
                 token can be used again until it expires, and its calls run each time.
-            inject: The values of injected parameters, by name.
-            limit: How many async calls run at the same time.
-            on_progress: Called with each ``Progress`` that a tool reports.
+            inject: As for ``dispatch``, like ``limit`` and ``on_progress``.
+            limit: As there.
+            on_progress: As there.
             context: What validators of arguments read as ``info.context``; a token does not hold
                 it.
             output: The type of the answer that the plan holds, if these tools do not know it. Only

@@ -139,7 +139,7 @@ class Plan:
             ledger: Stores the model's messages if a tool takes secrets: a token never contains
                 secrets.
             scope: The scope under which ``resume`` looks up and records the calls in its ledger;
-                see ``run``. By default, the scope of an earlier run.
+                see ``Registry.dispatch``. By default, the scope of an earlier run.
 
         Raises:
             UsageError: The key is too short, every call is answered, or a tool takes secrets and
@@ -189,15 +189,13 @@ class Plan:
         calls. Calls that wait for approval are not run.
 
         Args:
-            inject: The values of injected parameters, by name.
             only: The calls to run, or their ids. Other calls can run later; until then, their
                 results are ``not_run``.
-            limit: How many async calls run at once.
-            on_progress: Called in the tool's thread, with each ``Progress`` that the tool reports.
-            ledger: Records which calls have run, so no call runs twice.
-            scope: A name within which the ids of calls are unique, for example a conversation and a
-                turn. Without a scope, the provider's ids must be unique everywhere, and the ledger
-                ignores a call to which the provider gave no id.
+            inject: As for ``Registry.dispatch``, like all that follow.
+            limit: As there.
+            on_progress: As there.
+            ledger: As there.
+            scope: As there.
 
         Raises:
             UsageError: An injected value is missing, a tool or hook is async and an event loop is
@@ -238,14 +236,13 @@ class Plan:
         calls. Calls that wait for approval are not run.
 
         Args:
-            inject: The values of injected parameters, by name.
             only: The calls to run, or their ids. Other calls can run later; until then, their
                 results are ``not_run``.
-            limit: How many calls run at once, in the loop and in threads together.
-            on_progress: Called in the loop's thread or the tool's thread, with each ``Progress``
-                that a tool reports.
-            ledger: The ledger, as for ``run``; threads read and write the ledger.
-            scope: The scope of the ids, as for ``run``.
+            inject: As for ``Registry.dispatch``, like all that follow.
+            limit: As there.
+            on_progress: As there.
+            ledger: As there.
+            scope: As there.
 
         Raises:
             UsageError: An injected value is missing, a hook is not async, ``only`` names a call

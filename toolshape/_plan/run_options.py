@@ -11,16 +11,8 @@ OnProgress: TypeAlias = Callable[[Progress], object]
 
 
 class RunOptions(TypedDict, total=False):
-    """The keywords of ``dispatch`` and ``adispatch`` that control how calls run; see ``Plan.run``.
-
-    - ``inject``: The values of injected parameters, by name.
-    - ``limit``: How many calls run at once, if they run concurrently.
-    - ``on_progress``: Called with each ``Progress`` that a tool reports through its
-      ``CallContext``.
-    - ``ledger``: A ``toolshape.ledger.Ledger``, which records the calls that have run, so no call
-      runs twice.
-    - ``scope``: A name within which the ids of calls are unique, for example a conversation and a
-      turn.
+    """The keywords of ``dispatch`` and its variants that say how calls run;
+    ``Registry.dispatch`` describes them.
     """
 
     inject: Mapping[str, Any]
@@ -31,10 +23,8 @@ class RunOptions(TypedDict, total=False):
 
 
 class ResumeOptions(TypedDict, total=False):
-    """The keywords of ``resume`` and ``aresume`` that control how calls run; as in ``RunOptions``.
-
-    ``context`` is what validators of arguments read as ``info.context``. ``output`` is the type of
-    the turn's answer, if this process has not bound it.
+    """The keywords of ``resume`` and ``aresume`` that say how calls run;
+    ``Registry.resume`` describes them.
     """
 
     inject: Mapping[str, Any]

@@ -3,7 +3,7 @@
 import inspect
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias, TypedDict, cast, get_args
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypedDict, cast, get_args
 
 from toolshape._records.calls import Effect, Grammar, JsonObject, Namespace, Strictness
 from toolshape._records.errors import DefinitionError, Problem, did_you_mean
@@ -39,59 +39,12 @@ class ToolOptions(TypedDict, total=False):
     providers: Mapping[str, JsonObject]
 
 
-class Options(NamedTuple):
-    """The options of one tool, without the function."""
-
-    name: str | None = None
-    title: str | None = None
-    description: str | None = None
-    strict: Strictness | None = None
-    coerce: Mapping[str, bool] | bool | None = None
-    timeout: float | None = None
-    limit: int | None = None
-    validate_result: bool | None = None
-    longest_result: int | None = None
-    untrusted: bool = False
-    tags: frozenset[str] = frozenset()
-    effects: frozenset[Effect] = frozenset()
-    approve: bool | Approve = False
-    deferred: bool | Namespace = False
-    free_text: bool | Grammar = False
-    examples: tuple[JsonObject, ...] = ()
-    providers: Mapping[str, JsonObject] = {}
-    verbatim: bool = False
-
-
-def parse_options(given: ToolOptions) -> Options:
-    """Return the options as a record, with copies of the collections.
-
-    Raises:
-        DefinitionError: An option has a value of the wrong kind.
-        TypeError: There is no such option.
-    """
-    values = cast("dict[str, Any]", given)
-    if unknown_names := given.keys() - set(Options._fields[:-1]):
-        raise TypeError(f"tool() got an unexpected keyword argument {min(unknown_names)!r}")
-    problems = [
-        Problem(path=name, rule="option", message=f"{expectation}, not {values[name]!r}"[:200])
-        for name, (is_valid, expectation) in _KINDS.items()
-        if name in values and not is_valid(values[name])
-    ]
-    if problems:
-        raise DefinitionError(
-            tool=str(given.get("name") or "a tool"), location="its options", problems=problems
-        )
-    options = Options(**cast("Any", given))
-    return options._replace(
-        tags=labels(options.tags),
-        effects=cast("frozenset[Effect]", labels(options.effects)),
-        examples=tuple(options.examples),
-        providers=dict(options.providers),
-    )
-
-
 def _is_text(value: Any) -> bool:
     return value is None or isinstance(value, str)
+
+
+def _is_strictness(value: Any) -> bool:
+    return value is None or value is True or value is False or value == "auto"
 
 
 def _is_count(value: Any) -> bool:
@@ -129,43 +82,114 @@ def _is_decision(value: Any) -> bool:
     )
 
 
-_KINDS: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
-    "title": (_is_text, "must be a string"),
-    "description": (_is_text, "must be a string"),
-    "strict": (
-        lambda value: value is None or value is True or value is False or value == "auto",
-        'must be True, False or "auto"',
-    ),
-    "limit": (_is_count, "must be a positive number of calls"),
-    "validate_result": (
-        lambda value: value is None or isinstance(value, bool),
-        "must be True or False",
-    ),
-    "longest_result": (_is_count, "must be a positive number of characters"),
-    "untrusted": (lambda value: isinstance(value, bool), "must be True or False"),
-    "tags": (_are_texts, "must be a list of strings"),
-    "effects": (_are_texts, "must be a list of strings"),
-    "approve": (
-        _is_decision,
-        (
+class Kind(NamedTuple):
+    """Which values an option may have: a check, and the words for what it refuses."""
+
+    admits: Callable[[Any], bool]
+    words: str
+
+
+_TEXT = Kind(_is_text, "must be a string")
+_FLAG = Kind(lambda value: isinstance(value, bool), "must be True or False")
+_TEXTS = Kind(_are_texts, "must be a list of strings")
+
+
+class Options(NamedTuple):
+    """The options of one tool, without the function: how each is kept, its default, and which
+    values it may have.
+
+    What is not checked here is checked with the tool's name at hand; see
+    ``refuse_invalid_options``.
+    """
+
+    name: str | None = None
+    title: Annotated[str | None, _TEXT] = None
+    description: Annotated[str | None, _TEXT] = None
+    strict: Annotated[Strictness | None, Kind(_is_strictness, 'must be True, False or "auto"')] = (
+        None
+    )
+    coerce: Mapping[str, bool] | bool | None = None
+    timeout: float | None = None
+    limit: Annotated[int | None, Kind(_is_count, "must be a positive number of calls")] = None
+    validate_result: Annotated[
+        bool | None,
+        Kind(lambda value: value is None or isinstance(value, bool), "must be True or False"),
+    ] = None
+    longest_result: Annotated[
+        int | None, Kind(_is_count, "must be a positive number of characters")
+    ] = None
+    untrusted: Annotated[bool, _FLAG] = False
+    tags: Annotated[frozenset[str], _TEXTS] = frozenset()
+    effects: Annotated[frozenset[Effect], _TEXTS] = frozenset()
+    approve: Annotated[
+        bool | Approve,
+        Kind(
+            _is_decision,
             "must be True, False, or a function that takes the arguments (and the injected values) "
-            "and is not async"
+            "and is not async",
         ),
-    ),
-    "deferred": (
-        lambda value: isinstance(value, bool) or (isinstance(value, Namespace) and value.is_right),
-        (
+    ] = False
+    deferred: Annotated[
+        bool | Namespace,
+        Kind(
+            lambda value: (
+                isinstance(value, bool) or (isinstance(value, Namespace) and value.is_right)
+            ),
             "must be True, False, or a Namespace with a name (1 to 64 of a-z A-Z 0-9 _ -) and a "
-            "description"
+            "description",
         ),
-    ),
-    "free_text": (
-        lambda value: isinstance(value, bool) or (isinstance(value, Grammar) and value.is_right),
-        'must be True, False, or a Grammar with a syntax ("lark" or "regex") and a definition',
-    ),
-    "examples": (_are_examples, "must be a list of JSON objects"),
-    "providers": (_are_keys, "must map provider names to objects"),
+    ] = False
+    free_text: Annotated[
+        bool | Grammar,
+        Kind(
+            lambda value: (
+                isinstance(value, bool) or (isinstance(value, Grammar) and value.is_right)
+            ),
+            'must be True, False, or a Grammar with a syntax ("lark" or "regex") and a definition',
+        ),
+    ] = False
+    examples: Annotated[
+        tuple[JsonObject, ...], Kind(_are_examples, "must be a list of JSON objects")
+    ] = ()
+    providers: Annotated[
+        Mapping[str, JsonObject], Kind(_are_keys, "must map provider names to objects")
+    ] = {}
+    verbatim: bool = False
+
+
+_KINDS: Mapping[Any, Kind] = {
+    name: hint.__metadata__[0]
+    for name, hint in Options.__annotations__.items()
+    if isinstance(getattr(hint, "__metadata__", (None,))[0], Kind)
 }
+
+
+def parse_options(given: ToolOptions) -> Options:
+    """Return the options as a record, with copies of the collections.
+
+    Raises:
+        DefinitionError: An option has a value of the wrong kind.
+        TypeError: There is no such option.
+    """
+    values = cast("dict[str, Any]", given)
+    if unknown_names := given.keys() - set(Options._fields[:-1]):
+        raise TypeError(f"tool() got an unexpected keyword argument {min(unknown_names)!r}")
+    problems = [
+        Problem(path=name, rule="option", message=f"{kind.words}, not {values[name]!r}"[:200])
+        for name, kind in _KINDS.items()
+        if name in values and not kind.admits(values[name])
+    ]
+    if problems:
+        raise DefinitionError(
+            tool=str(given.get("name") or "a tool"), location="its options", problems=problems
+        )
+    options = Options(**cast("Any", given))
+    return options._replace(
+        tags=labels(options.tags),
+        effects=cast("frozenset[Effect]", labels(options.effects)),
+        examples=tuple(options.examples),
+        providers=dict(options.providers),
+    )
 
 
 def refuse_invalid_options(options: Options, name: str, location: str) -> None:
