@@ -90,3 +90,13 @@ def test_a_case_of_several_turns_is_refused() -> None:
         batch_entries(TOOLS, [case], "openai", model=MODEL)
     with pytest.raises(UsageError, match="no batches"):
         batch_entries(TOOLS, CASES, "ollama", model=MODEL)
+
+
+def test_what_a_request_holds_beside_is_joined_with_the_tools() -> None:
+    """Gemini's temperature and its tools stand in one object."""
+    entries = batch_entries(
+        TOOLS, CASES[:1], "gemini", model="g", request={"config": {"temperature": 0}}
+    )
+    [entry] = entries
+    assert entry["config"]["temperature"] == 0
+    assert entry["config"]["tools"]

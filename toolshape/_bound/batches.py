@@ -1,5 +1,6 @@
 """Writes requests as entries of a provider's batch, and accounts for each result line."""
 
+import re
 from collections.abc import (
     AsyncIterable,
     AsyncIterator,
@@ -22,14 +23,18 @@ from toolshape._families.wire.batches import (
 from toolshape._families.wire.bodies import parse_body
 from toolshape._families.wire.nested import as_json
 from toolshape._families.wire.provider import Provider
+from toolshape._function import calling
+from toolshape._function.calling.returned import is_async
 from toolshape._plan.results import Results
 from toolshape._plan.run_options import refuse_unknown
 from toolshape._plan.steps import HERE, IN_LOOP, Steps, run_here
 from toolshape._records.calls import JsonObject
 from toolshape._records.errors import ResponseError, UsageError
+from toolshape._tools.tool import Tool, record_of
 
 _HIDDEN = "its words are not shown here, because they may quote a secret; the body has them"
 _MODEL_KEYS = ("model", "modelId")
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class BatchLine(NamedTuple):
@@ -68,6 +73,10 @@ def write_entry(provider: Provider, custom_id: str, request: Mapping[str, Any]) 
         raise UsageError(
             f"a batch of {provider.name} takes no id {custom_id!r}: it must match "
             f"{form.id_pattern} ({form.evidence})"
+        )
+    if _HALF.search(given_id):
+        raise UsageError(
+            f"a batch takes no id {custom_id!r}: half of a character cannot be written to a file"
         )
     body = as_json(dict(request))
     for key, reason in form.refuses.items():
@@ -114,12 +123,14 @@ class Accounts:
         """
         self._form = form_of(provider)
         given: Any = expected
-        order: Sequence[Any] = () if given is None else tuple(given)
+        ids: Sequence[Any] = () if given is None else tuple(given)
         is_text = isinstance(given, (str, bytes))
-        if is_text or not all(isinstance(each, str) for each in order):
+        if is_text or not all(isinstance(each, str) for each in ids):
             raise UsageError("expected= is a collection of ids, which are texts")
-        self._order: Sequence[str] = order
-        self._expected: frozenset[str] | None = None if given is None else frozenset(order)
+        self._ids: Sequence[str] = ids
+        # A set has no order, and a line whose id stands elsewhere proves that the lines have another.
+        self._is_in_order = self._form.is_ordered and not isinstance(given, (set, frozenset))
+        self._expected: frozenset[str] | None = None if given is None else frozenset(ids)
         self._may_quote = may_quote
         self._seen: set[str] = set()
         self.number = 0  # of the last line
@@ -136,15 +147,23 @@ class Accounts:
         if not isinstance(parsed, dict):
             return self._refused(None, f"is no object but {type(parsed).__name__}", line)
         found = read_result(self._form, parsed)
-        custom_id = found.request_id
-        if custom_id is None and self._form.is_ordered and self.number <= len(self._order):
-            custom_id = self._order[self.number - 1]
+        custom_id, here = found.request_id, self._id_at_this_place()
+        if custom_id is None:
+            custom_id = here
+        elif custom_id != here:
+            self._is_in_order = False
         if why := self._why_not(custom_id):
             return self._refused(custom_id, why, line)
         if found.error:
             kind = f"the request has no response: {found.error}"
             return self.failed(custom_id, kind, found.words, parsed)
         return found._replace(request_id=custom_id)
+
+    def _id_at_this_place(self) -> str | None:
+        """Return the id of the line by its place, if the lines are in the order of ``expected``."""
+        if not self._is_in_order or self.number > len(self._ids):
+            return None
+        return self._ids[self.number - 1]
 
     def failed(self, custom_id: str | None, kind: str, words: str, body: Any) -> BatchLine:
         """Tell an error with its kind and the provider's words, which may quote a secret."""
@@ -165,7 +184,7 @@ class Accounts:
 
     def missing(self) -> Iterator[BatchLine]:
         """Yield the ids that were expected and did not come."""
-        for custom_id in self._order:
+        for custom_id in self._ids:
             if custom_id not in self._seen:
                 self._seen.add(custom_id)
                 error = ResponseError(f"the batch has no line for {custom_id!r}", body=None)
@@ -184,6 +203,11 @@ class Runner(Protocol):
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the tools."""
+        ...
+
+    @property
+    def tools(self) -> Sequence[Tool[..., Any]]:
+        """The tools."""
         ...
 
     @property
@@ -238,7 +262,11 @@ async def _settle(reader: Reader, line: Any, steps: Steps) -> BatchLine:
     if scope is not None:
         # Ids that were made up of the arguments are the same in two lines, so a line has a scope of
         # its own.
-        own = f"/{accounts.number}" if custom_id is None else quote(custom_id, safe="")
+        own = (
+            f"/{accounts.number}"
+            if custom_id is None
+            else quote(custom_id, safe="", errors="surrogatepass")
+        )
         options = {**options, "scope": f"{scope}/{own}"}
     dispatch: Any = runner.adispatch if steps.is_loop else runner.dispatch
     try:
@@ -249,7 +277,20 @@ async def _settle(reader: Reader, line: Any, steps: Steps) -> BatchLine:
 
 
 def read(reader: Reader, lines: Any) -> Iterator[BatchLine]:
-    """Yield what each line says, then the ids that did not come."""
+    """Return an iterator over what each line says, then the ids that did not come.
+
+    Raises:
+        UsageError: A tool is async, and an event loop is running. No line was read.
+    """
+    for tool in reader.runner.tools:
+        if is_async(record_of(tool).definition.kind) and calling.aio.is_running():
+            raise UsageError(
+                f"{tool.name} is async and an event loop is running: use aread_batch instead"
+            )
+    return _read(reader, lines)
+
+
+def _read(reader: Reader, lines: Any) -> Iterator[BatchLine]:
     for line in lines_of(lines):
         yield run_here(_settle(reader, line, HERE))
     yield from reader.accounts.missing()

@@ -409,7 +409,8 @@ class Bound:
             lines: The lines of the output (and of the file of errors), in any order: JSON text,
                 dicts or objects of the SDK, an open file or an iterator.
             expected: The ids of all requests. An id that does not come is a line with an error, at
-                the end; a line of another id is not run.
+                the end; a line of another id is not run. Gemini's lists may come without ids: pass
+                a list in the order of the requests, and each place says whose it is.
             fingerprint: The ``fingerprint`` of the ``Bound`` that wrote the requests, if you kept
                 it.
             context: What validators of arguments read as ``info.context``; it is never stored.
@@ -417,8 +418,8 @@ class Bound:
                 this scope, a slash and the line's id.
 
         Raises:
-            UsageError: The provider has no batches, or the fingerprint is another one. No line was
-                read.
+            UsageError: The provider has no batches, the fingerprint is another one, or a tool is
+                async and an event loop is running. No line was read.
         """
         may_quote = self._bound_tools.handlers.may_hold_secrets
         accounts = _bound.batches.Accounts(self.provider, expected, may_quote=may_quote)

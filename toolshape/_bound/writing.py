@@ -80,7 +80,7 @@ def write_request(tools: BoundTools, asked: Asked) -> JsonObject:
     request = tools.provider.request.keywords(sent, wire_choice)
     if _holds(request, sent):
         _refuse_too_many(tools, len(asked.native))
-    return _merge_keywords(request, answer_keywords)
+    return merge_keywords(request, answer_keywords)
 
 
 def wire_names(
@@ -279,10 +279,8 @@ def _holds(request: JsonObject, sent: list[Any]) -> bool:
     return False
 
 
-def _merge_keywords(request: JsonObject, asked: JsonObject) -> JsonObject:
-    """Merge the keyword arguments for tools and for the answer; some providers take one object for
-    both.
-    """
+def merge_keywords(request: JsonObject, asked: Mapping[str, Any]) -> JsonObject:
+    """Merge the keyword arguments for tools with others; some providers take one object for both."""
     merged = dict(request)
     for key, value in asked.items():
         merged[key] = {**merged[key], **value} if isinstance(merged.get(key), dict) else value

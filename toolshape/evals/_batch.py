@@ -10,6 +10,7 @@ from toolshape._bound import batches
 from toolshape._bound.batches import BatchLine
 from toolshape._bound.bound import Bound
 from toolshape._bound.registry import Registry
+from toolshape._bound.writing import merge_keywords
 from toolshape._families import get
 from toolshape._families.wire.batches import BatchResult
 from toolshape._families.wire.provider import AnyProvider
@@ -47,7 +48,9 @@ def batch_entries(
         provider: The provider of the batch.
         model: The provider's name for the model.
         strict: Whether the provider must constrain arguments to the schema.
-        request: What else each request holds, for example ``{"max_tokens": 1024}``.
+        request: What else each request holds, for example ``{"max_tokens": 1024}``, or
+            ``{"config": {"temperature": 0}}`` at Gemini: such an object is joined with what the
+            request holds there already.
 
     Raises:
         UsageError: A case has no messages, has answers or the name of another, or the provider has
@@ -60,7 +63,7 @@ def batch_entries(
         )
         named = {} if model is None else {"model": model}
         bound = tools.bind(provider, strict, output=output_of(case))
-        entries.append(bound.batch_line(_id_of(case), {**asked, **named, **request}))
+        entries.append(bound.batch_line(_id_of(case), merge_keywords({**asked, **named}, request)))
     return entries
 
 

@@ -392,3 +392,44 @@ def test_words_of_the_provider_are_hidden_where_a_tool_takes_a_secret(provider: 
     assert all(line.error is not None for line in read)
     assert "hunter2" not in repr(read)
     assert "hunter2" in repr([line.error.body for line in read if line.error])  # for the app alone
+
+
+def of_gemini(city: str, **key: str) -> dict[str, Any]:
+    call = {"functionCall": {"name": "weather", "args": {"city": city}}}
+    content = {"role": "model", "parts": [call]}
+    return {**key, "response": {"candidates": [{"content": content}]}}
+
+
+def cities_by_id(lines: list[Any], expected: Any) -> dict[str | None, Any]:
+    read = Registry([weather]).bind("gemini").read_batch(lines, expected=expected)
+    return {line.custom_id: line.results[0].call.arguments["city"] for line in read if line.results}
+
+
+def test_a_set_has_no_order_that_says_whose_a_line_is() -> None:
+    lines = [of_gemini("k1"), of_gemini("k2")]
+    assert cities_by_id(lines, ["k1", "k2"]) == {"k1": "k1", "k2": "k2"}
+    assert cities_by_id(lines, {"k1", "k2"}) == {}
+
+
+def test_an_order_that_a_line_disproves_says_nothing_any_more() -> None:
+    lines = [of_gemini("k3", key="k3"), of_gemini("k1"), of_gemini("k2", key="k2")]
+    assert cities_by_id(lines, ["k1", "k2", "k3"]) == {"k3": "k3", "k2": "k2"}
+
+
+def test_an_id_that_no_file_can_hold() -> None:
+    bound = Registry([weather]).bind("openai")
+    with pytest.raises(UsageError, match="half of a character"):
+        bound.batch_line("chat-\ud83d", {"model": "m", "messages": []})
+
+
+def test_async_tools_in_a_loop_are_refused_before_a_line_is_read() -> None:
+    @tool
+    async def wait(n: int) -> int:
+        """Waits."""
+        return n
+
+    async def main() -> None:
+        with pytest.raises(UsageError, match="use aread_batch"):
+            Registry([weather, wait]).bind("openai").read_batch([])
+
+    asyncio.run(main())
