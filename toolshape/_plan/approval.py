@@ -112,6 +112,17 @@ def list_denials(results: Results, given: Any, why: str) -> list[tuple[Ready, Re
     ]
 
 
+def withdraw(results: Results, position: int, why: str) -> state.State:
+    """Deny a call that the provider takes back, unless its tool has begun.
+
+    Returns:
+        The state of the call before; see ``state.withdraw``.
+    """
+    before = state.withdraw(results, position, lambda entry: _deny_result(entry, why))
+    state.notify_observer(results)  # the plan may be over now
+    return before
+
+
 def _deny_result(ready: Ready, reason: str) -> Result:
     _, call, handler, validated, coercions = ready
     answer = error_result(call, CallError("denied", tool=call.wire_name, text=reason))

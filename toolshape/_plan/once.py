@@ -196,7 +196,8 @@ class LedgerGuard:
         if (
             not identity.is_lasting
         ):  # the ledger could not recognise the call later: an equal call may be new
-            self._begin()
+            if not self._begin():
+                return self._run.results[self._position]
             result: Result = await steps.result_of(proceed())
             return result
         try:
@@ -231,8 +232,9 @@ class LedgerGuard:
         )
         return _refusal(call, unknown)
 
-    def _begin(self) -> None:
-        state.begin(state.controls_of(self._run.results), self._position)
+    def _begin(self) -> bool:
+        """Begin the call, unless the provider has taken it back meanwhile."""
+        return state.begin(state.controls_of(self._run.results), self._position)
 
     async def _claim(self, context: CallContext, identity: Identity, steps: Steps) -> Claim:
         """Claim the call in the ledger.
@@ -267,7 +269,9 @@ class LedgerGuard:
         steps: Steps,
     ) -> Result:
         ledger = self._run.ledger
-        self._begin()
+        if not self._begin():
+            await try_write(steps, lambda: ledger.drop(identity, owner, has_begun=False))
+            return self._run.results[self._position]
         try:
             result: Result = await steps.result_of(proceed())
         except BaseException:  # interrupted or cancelled: how far the call got is unknown

@@ -90,8 +90,8 @@ def run_calls(  # noqa: C901, PLR0912 - a function for each step would cost a tw
                 with release_on_error(results, calls_still_to_run(ready, position)):
                     _run_under_hooks(results, run, entry)
             continue
-        if controls is not None:
-            state.begin(controls, position)
+        if controls is not None and not state.begin(controls, position):
+            continue
         started = perf_counter()
         try:
             value = handler.invoke(model, inject)
@@ -120,8 +120,9 @@ def _run_under_hooks(
     run: Run,
     entry: Ready,
 ) -> None:
-    if results._controls is not None:
-        state.begin(results._controls, entry[0], asks=entry[2].is_guarded)
+    controls = results._controls
+    if controls is not None and not state.begin(controls, entry[0], asks=entry[2].is_guarded):
+        return
     state.answer(results, entry[0], hooks.answer(_make_work(run, entry)))
 
 
@@ -283,8 +284,9 @@ async def _answer(
     """Run one call in the loop and record its result."""
     position, call, handler, model, coercions = entry
     inject = run.inject
-    if results._controls is not None:
-        state.begin(results._controls, position, asks=handler.is_guarded)
+    controls = results._controls
+    if controls is not None and not state.begin(controls, position, asks=handler.is_guarded):
+        return
     started = perf_counter()
     try:
         if handler.is_awaited:

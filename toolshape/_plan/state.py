@@ -59,13 +59,14 @@ State: TypeAlias = Literal[
     "elsewhere",
 ]
 Event: TypeAlias = Literal[
-    "approve", "deny", "edit", "edit and hold", "hold", "release", "give away", "take back", "take back pending", "take back approved",
+    "approve", "deny", "withdraw", "edit", "edit and hold", "hold", "release", "give away", "take back", "take back pending", "take back approved",
     "take back elsewhere", "claim", "ask", "begin", "return", "return approved", "answer", "lose", "break off",
 ]  # fmt: skip
 
 _DECIDED: Mapping[Event, State] = {
     "approve": "approved",
     "deny": "denied",
+    "withdraw": "denied",  # the provider takes the call back
     "edit": "ready",
     "edit and hold": "pending",
     "give away": "given away",
@@ -83,9 +84,16 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = MappingProxyType({
         "take back approved": "approved",
         "take back elsewhere": "elsewhere",
     },
-    "claimed": {"ask": "asking", "begin": "running", "return": "ready", "return approved": "approved"},
+    "claimed": {
+        "ask": "asking",
+        "begin": "running",
+        "withdraw": "denied",
+        "return": "ready",
+        "return approved": "approved",
+    },
     "asking": {
         "begin": "running",
+        "withdraw": "denied",
         "answer": "answered",
         "lose": "unknown",
         "return": "ready",
@@ -427,15 +435,21 @@ def observe(
     controls.observer, controls.was_told = observer, was_told
 
 
-def begin(controls: Controls, position: int, *, asks: bool = False) -> None:
+def begin(controls: Controls, position: int, *, asks: bool = False) -> bool:
     """Record that a claimed call begins: its tool or hook is called next or, if
     ``asks``, the ledger is asked.
+
+    Returns:
+        Whether the call may begin: the provider may have taken it back since it was claimed.
     """
     with controls.lock:
-        if (
-            position in controls.states
-        ):  # otherwise the call was claimed before the plan got its controls
-            move(controls, position, "ask" if asks else "begin")
+        state = controls.states.get(position)
+        if state is None:  # the call was claimed before the plan got its controls
+            return True
+        if state == "denied":
+            return False
+        move(controls, position, "ask" if asks else "begin")
+        return True
 
 
 def answer(results: Results, position: int, result: Result) -> None:
@@ -453,7 +467,7 @@ def answer(results: Results, position: int, result: Result) -> None:
     code = None if result.error is None else result.error.code
     with controls.lock:
         before = controls.states[position]
-        if (before == "asking" and code == "not_run") or before == "answered":
+        if (before == "asking" and code == "not_run") or before in ("answered", "denied"):
             return
         move(controls, position, "lose" if code == "unknown_outcome" else "answer")
         results._answers[position] = result
@@ -462,8 +476,8 @@ def answer(results: Results, position: int, result: Result) -> None:
 def record(results: Results, position: int, result: Result) -> None:
     """Record the result of a claimed call that was answered without running its tool."""
     controls: Controls | None = results._controls
-    if controls is not None and position in controls.states:
-        begin(controls, position)
+    if controls is not None and position in controls.states and not begin(controls, position):
+        return
     answer(results, position, result)
 
 
@@ -527,6 +541,22 @@ def deny(results: Results, denied: Iterable[tuple[Entry, Result]]) -> None:
             if _is_undecided(controls, entry):
                 move(controls, entry[0], "deny")
                 results._answers[entry[0]] = result
+
+
+def withdraw(results: Results, position: int, denial: Callable[[Entry], Result]) -> State:
+    """Deny a call that the provider takes back, also one that a run has claimed and not begun.
+
+    Returns:
+        The state of the call before: ``running`` if it is too late, ``given away`` if a token holds
+        the call, so that nobody here can deny it.
+    """
+    controls = controls_of(results)
+    with controls.lock:
+        before = state_of(results, position)
+        if before in UNDECIDED or before in ("claimed", "asking"):
+            move(controls, position, "withdraw")
+            results._answers[position] = denial(controls.entries[position])
+    return before
 
 
 def answer_known(results: Results, entry: Entry, result: Result) -> None:

@@ -191,6 +191,8 @@ class ResponseWarning(NamedTuple):
     - ``waits_for_app``: The model waits for the app; see ``Results.waits_for_app``.
     - ``provider_error``: The provider ended the response with an error. Its calls were not run.
     - ``malformed_call``: The provider could not read the call that the model wrote.
+    - ``withdrawn``: The provider took back a call that waits in a paused plan: deny it when you
+      resume the plan.
     - ``other_choice``: Another choice also calls tools; its calls were not run.
     - ``unread``: The response holds something of an unknown kind where a call is expected.
     - ``pattern_not_checked``: A text in a call is so long that matching it against a pattern of the
@@ -206,7 +208,7 @@ class ResponseWarning(NamedTuple):
     """
 
     rule: Literal[
-        "call_in_text", "cut_at_length", "empty_answer", "events_lost", "malformed_call", "no_end", "not_over", "other_choice",
+        "call_in_text", "cut_at_length", "empty_answer", "events_lost", "malformed_call", "no_end", "not_over", "other_choice", "withdrawn",
         "pattern_not_checked", "provider_error", "template_mark", "unread", "waits_for_app",
     ]  # fmt: skip
     text_format: str

@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from session_events import live, realtime
 
 from toolshape import Registry, ResponseError, Session, UsageError, tool
 from toolshape.ledger import Ledger
+from toolshape.trace import record_to, replay
 
 
 @tool
@@ -444,3 +448,234 @@ def test_the_model_is_the_one_that_the_server_names() -> None:
     open_session.feed({"type": "session.created", "session": {"model": "gpt-realtime"}})
     open_session.feed({"type": "rate_limits.updated", "rate_limits": []})
     assert open_session.model == "gpt-realtime"
+
+
+def live_calls(*ids: str) -> dict[str, Any]:
+    calls = [{"id": each, "name": "book", "args": {"city": each}} for each in ids]
+    return {"toolCall": {"functionCalls": calls}}
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("with_ledger", [False, True])
+@pytest.mark.parametrize("tool_is_async", [False, True])
+def test_a_call_that_is_taken_back_before_it_begins_does_not_run(
+    is_async: bool, with_ledger: bool, tool_is_async: bool, tmp_path: Path
+) -> None:
+    """It was claimed by a run already, and waits there for the call before it."""
+    began, go_on, ran = threading.Event(), threading.Event(), []
+
+    def book(city: str) -> str:
+        """Books."""
+        ran.append(city)
+        began.set()
+        assert go_on.wait(10)
+        return city
+
+    async def book_later(city: str) -> str:
+        """Books."""
+        return await asyncio.get_running_loop().run_in_executor(None, book, city)
+
+    tools = Registry([tool(book_later if tool_is_async else book, effects=["write"], name="book")])
+    open_session = tools.bind("gemini-live").session()
+    open_session.feed(live_calls("a", "b", "c"))
+    plan = open_session.plan()
+    with Ledger(tmp_path / "calls.db") as ledger:
+        options: Any = {"ledger": ledger, "scope": "s"} if with_ledger else {}
+        worker = threading.Thread(
+            target=(lambda: asyncio.run(plan.arun(**options)))
+            if is_async
+            else (lambda: plan.run(**options))
+        )
+        worker.start()
+        assert began.wait(10)
+        open_session.feed({"toolCallCancellation": {"ids": ["b", "c"]}})
+        go_on.set()
+        worker.join()
+    assert ran == ["a"]
+    [told] = open_session.messages
+    assert [each["id"] for each in told["toolResponse"]["functionResponses"]] == ["a"]
+    codes = [result.error and result.error.code for result in open_session.results]
+    assert codes == [None, "denied", "denied"]
+
+
+def ids_in(messages: list[Any]) -> list[str]:
+    """The ids of the calls that these messages answer."""
+    of_live = [
+        answer["id"]
+        for message in messages
+        for answer in message.get("toolResponse", {}).get("functionResponses", ())
+    ]
+    return of_live + [message["item"]["call_id"] for message in messages if "item" in message]
+
+
+@pytest.mark.parametrize("provider", ["openai-realtime", "gemini-live"])
+def test_threads_that_feed_run_and_send_repeat_and_lose_nothing(provider: str) -> None:
+    ran: list[str] = []
+    told: list[str] = []
+
+    @tool(name="weather")
+    def count(city: str) -> str:
+        """Counts."""
+        ran.append(city)
+        return city
+
+    open_session = Registry([count]).bind(provider).session()
+    ids = [f"c{number}" for number in range(300)]
+
+    def events_of(call_id: str) -> list[Any]:
+        call = ("weather", {"city": call_id}, call_id)
+        return [live(call)] if provider == "gemini-live" else realtime(call_id, call)[-2:]
+
+    def run() -> None:
+        open_session.plan().run()
+
+    def send() -> None:
+        told.extend(ids_in(open_session.messages))
+        open_session.mark_sent()
+
+    is_over = threading.Event()
+
+    def until_the_end(work: Callable[[], None]) -> None:
+        while not is_over.is_set():
+            work()
+
+    with ThreadPoolExecutor(3) as threads:
+        working = [threads.submit(until_the_end, work) for work in (run, run, send)]
+        try:
+            for each in ids:
+                for event in events_of(each):
+                    open_session.feed(event)
+        finally:
+            is_over.set()
+    for work in working:
+        work.result()  # raises what the thread raised
+    run()
+    send()
+    assert sorted(ran) == sorted(ids) == sorted(told)
+
+
+def test_the_model_is_asked_to_go_on_when_no_other_response_is_under_way() -> None:
+    """The server refuses a response beside another; a person may approve while the user speaks."""
+    tools = Registry([tool(weather.function, approve=True, name="weather")])
+    open_session = session(tools=tools)
+    for event in realtime("resp_1", BONN):
+        open_session.feed(event)
+    plan = open_session.plan()
+    plan.run()
+    began, *_, ended = realtime("resp_2")
+    open_session.feed(began)
+    plan.approve("call_1")
+    plan.run()
+    assert open_session.messages == [output("call_1", "sunny in Bonn")]
+    open_session.feed(ended)
+    assert open_session.messages == [GO_ON]
+
+
+def test_the_model_is_asked_again_if_the_server_refused() -> None:
+    """The other response had begun, and its event had not arrived yet."""
+    open_session = session()
+    for event in realtime("resp_1", BONN):
+        open_session.feed(event)
+    open_session.plan().run()
+    assert open_session.messages == [output("call_1", "sunny in Bonn"), GO_ON]
+    began, *_, ended = realtime("resp_2")
+    error = {"type": "invalid_request_error", "code": "conversation_already_has_active_response"}
+    for event in (began, {"type": "error", "error": {**error, "message": "wait"}}):
+        open_session.feed(event)
+        assert open_session.messages == []
+    open_session.feed(ended)
+    assert open_session.messages == [GO_ON]
+    open_session.feed({"type": "rate_limits.updated", "rate_limits": []})
+    assert open_session.messages == []
+
+
+def test_a_response_outside_of_the_conversation_holds_nobody_up() -> None:
+    open_session = session()
+    for event in realtime("resp_1", BONN):
+        open_session.feed(event)
+    began = realtime("resp_2")[0]
+    began["response"]["conversation_id"] = None
+    open_session.feed(began)
+    open_session.plan().run()
+    assert open_session.messages == [output("call_1", "sunny in Bonn"), GO_ON]
+
+
+def test_a_call_that_was_cut_off_at_the_length_is_answered_as_everywhere() -> None:
+    details = {"type": "incomplete", "reason": "max_output_tokens"}
+    *_, done = realtime("resp_1", BONN, status="incomplete", status_details=details)
+    [item] = done["response"]["output"]
+    item.update(status="incomplete", arguments='{"ci')
+    open_session = session()
+    open_session.feed(done)
+    open_session.plan().run()
+    [told, go_on] = open_session.messages
+    assert go_on == GO_ON
+    [expected] = TOOLS.bind("openai-realtime").dispatch(done)
+    assert expected.error is not None
+    assert expected.error.code == "truncated_arguments"
+    assert expected.text in told["item"]["output"]
+
+
+def test_a_call_whose_state_the_server_does_not_say_is_whole() -> None:
+    open_session = session()
+    given_calls = []
+    for event in realtime("resp_1", BONN):
+        for item in [event.get("item"), *(event.get("response") or {}).get("output", ())]:
+            if item and item["status"] == "completed":
+                item["status"] = None
+        given_calls += open_session.feed(event)
+    assert [call.id for call in given_calls] == ["call_1"]
+
+
+def test_a_paused_call_that_is_taken_back_is_told_to_the_program() -> None:
+    tools = Registry([tool(weather.function, approve=True, name="weather")])
+    open_session = tools.bind("gemini-live").session()
+    open_session.feed(live(("weather", {"city": "Bonn"}, "call_1")))
+    plan = open_session.plan()
+    plan.run()
+    token = plan.pause(b"k" * 32, audience="me", expires=timedelta(hours=1))
+    open_session.feed({"toolCallCancellation": {"ids": ["call_1"]}})
+    assert [warning.rule for warning in open_session.warnings] == ["withdrawn"]
+    results = tools.resume(token, b"k" * 32, {"call_1": True}, audience="me")
+    open_session.take(results)
+    assert [result.value for result in open_session.results] == ["sunny in Bonn"]
+    assert open_session.messages == []
+
+
+def test_a_call_without_an_id_is_answered_without_one() -> None:
+    """Vertex sends none; two such calls that are equal are two calls, also for a ledger."""
+    open_session = session("gemini-live")
+    for _ in range(2):
+        call = {"name": "weather", "args": {"city": "Bonn"}}
+        assert len(open_session.feed({"toolCall": {"functionCalls": [call]}})) == 1
+    open_session.plan().run()
+    [told] = open_session.messages
+    answers = told["toolResponse"]["functionResponses"]
+    assert [each["name"] for each in answers] == ["weather"] * 2
+    assert not any("id" in each for each in answers)
+
+
+def test_an_approved_call_goes_first_though_a_later_plan_waits() -> None:
+    tools = Registry([tool(weather.function, approve=True, name="weather")])
+    open_session = tools.bind("gemini-live").session()
+    open_session.feed(live(("weather", {"city": "Bonn"}, "call_1")))
+    first = open_session.plan()
+    first.run()
+    open_session.feed(live(("weather", {"city": "Rome"}, "call_2")))
+    open_session.plan().run()
+    first.approve("call_1")
+    open_session.plan().run()
+    assert [result.id for result in open_session.results if result.error is None] == ["call_1"]
+
+
+def test_what_a_trace_of_a_session_holds_is_read_again(tmp_path: Path) -> None:
+    for provider in ("openai-realtime", "gemini-live"):
+        tools, path = Registry([weather]), tmp_path / f"{provider}.jsonl"
+        tools.observe(record_to(path, keep="all"))
+        open_session = tools.bind(provider).session()
+        for event in (
+            realtime("resp_1", BONN, ROME) if provider == "openai-realtime" else [live(BONN, ROME)]
+        ):
+            open_session.feed(event)
+        open_session.plan().run()
+        assert not replay(path, tools).changes

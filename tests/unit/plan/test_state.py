@@ -25,6 +25,7 @@ RULES = {
     "release": {"pending": "ready"},
     "approve": dict.fromkeys(OPEN, "approved"),
     "deny": dict.fromkeys(OPEN, "denied"),
+    "withdraw": dict.fromkeys((*OPEN, "claimed", "asking"), "denied"),
     "edit": dict.fromkeys(OPEN, "ready"),
     "edit and hold": dict.fromkeys(OPEN, "pending"),
     "give away": dict.fromkeys(OPEN, "given away"),

@@ -9,10 +9,9 @@ from typing import Any
 
 from toolshape._families.gemini import messages as gemini
 from toolshape._families.wire.bodies import member, to_plain_json
-from toolshape._families.wire.ids import made_up_id
 from toolshape._families.wire.provider import NOTHING_CUT, Choice, Read, unsupported
-from toolshape._families.wire.sessions import NOTHING, SessionCall, SessionEvent
-from toolshape._records.calls import JsonObject, WireCall, WireMessage
+from toolshape._families.wire.sessions import NOTHING, SessionCall, SessionEvent, WireFields
+from toolshape._records.calls import Call, JsonObject, WireCall, WireMessage
 from toolshape._records.result import Result
 
 _KINDS = (
@@ -42,7 +41,7 @@ def read_event(state: JsonObject, event: JsonObject) -> SessionEvent | None:
     cancelled = _get(_get(event, "toolCallCancellation"), "ids") or ()
     error = _get(event, "error")
     return SessionEvent(
-        calls=tuple(SessionCall("", wire) for wire in _wires(_calls_of(event), state)),
+        calls=tuple(_numbered(state, wire) for wire in _wires(_calls_of(event))),
         withdrawn=tuple(map(str, cancelled)),
         text=text,
         thinking=thinking,
@@ -67,18 +66,22 @@ def _calls_of(event: JsonObject) -> list[Any]:
     return _get(_get(event, "toolCall"), "functionCalls") or []
 
 
-def _wires(calls: Sequence[Any], state: JsonObject) -> Sequence[tuple[str, str, Any, Any]]:
-    """Read calls; ``state`` counts those without an id, which Vertex sends."""
-    wires: list[tuple[str, str, Any, Any]] = []
+def _numbered(state: JsonObject, wire: WireFields) -> SessionCall:
+    """Return a call of a session; ``state`` counts those without an id, which Vertex sends."""
+    if wire[0]:
+        return SessionCall("", wire)
+    state["unnamed"] = state.get("unnamed", 0) + 1
+    return SessionCall("", wire, state["unnamed"])
+
+
+def _wires(calls: Sequence[Any]) -> Sequence[WireFields]:
+    wires: list[WireFields] = []
     for call in calls:
         if not isinstance(call, dict):
             continue
         name, arguments = str(call.get("name") or ""), call.get("args") or {}
-        call_id = str(call.get("id") or "")
-        if not call_id:
-            state["unnamed"] = state.get("unnamed", 0) + 1
-            call_id = made_up_id(name, arguments, state["unnamed"])
-        wires.append((call_id, name, arguments, {"toolCall": {"functionCalls": [call]}}))
+        raw = {"toolCall": {"functionCalls": [call]}}
+        wires.append((str(call.get("id") or ""), name, arguments, raw))
     return wires
 
 
@@ -93,24 +96,30 @@ def incomplete(state: JsonObject) -> Sequence[SessionCall]:  # noqa: ARG001 - a 
     return ()
 
 
-def _as_event(body: Any) -> JsonObject | None:
+def _as_events(body: Any) -> list[JsonObject] | None:
+    """Return the messages of a session that hold calls; ``None`` if there is any other."""
     plain = to_plain_json(body)
-    if not isinstance(plain, dict):
+    events = plain if isinstance(plain, list) else [plain]
+    if not events or not all(isinstance(event, dict) and _holds_calls(event) for event in events):
         return None
-    return plain if _get(plain, "toolCall") is not None or _calls_of_history(plain) else None
+    return events
+
+
+def _holds_calls(event: JsonObject) -> bool:
+    return _get(event, "toolCall") is not None or bool(_calls_of_history(event))
 
 
 def recognises(body: Any) -> bool:
-    return _as_event(body) is not None
+    return _as_events(body) is not None
 
 
 def read(body: Any) -> Read | None:
-    """Read the calls of one message."""
-    event = _as_event(body)
-    if event is None:
+    """Read the calls of one message, or of those that a session has kept."""
+    events = _as_events(body)
+    if events is None:
         return None
-    calls = _calls_of(event) or _calls_of_history(event)
-    return [event], _wires(calls, {}), None, NOTHING_CUT, True
+    calls = [call for event in events for call in _calls_of(event) or _calls_of_history(event)]
+    return [*events], _wires(calls), None, NOTHING_CUT, True
 
 
 def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
@@ -135,10 +144,20 @@ def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
 
 
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
-    """Write one message with all results, each with the id of its call."""
+    """Write one message with all results, each with the id of its call.
+
+    A call that came without an id is answered without one: Vertex knows no ids in results
+    (livekit/agents#2194, read on 2026-11-28).
+    """
     answers: list[JsonObject] = []
-    named = [result._replace(parts=()) for result in results]  # the text names images and files
-    for message in gemini.write_results(named):
+    in_words = [result._replace(parts=()) for result in results]  # the text names images and files
+    for message in gemini.write_results(in_words):
         for part, result in zip(message["parts"], results, strict=True):
-            answers.append({"id": result.call.id, **part["functionResponse"]})
+            named = {} if _came_without_id(result.call) else {"id": result.call.id}
+            answers.append({**named, **part["functionResponse"]})
     return [{"toolResponse": {"functionResponses": answers}}] if answers else []
+
+
+def _came_without_id(call: Call) -> bool:
+    calls = _calls_of(call.raw) if isinstance(call.raw, dict) else []
+    return call.provider == "gemini-live" and bool(calls) and not calls[0].get("id")

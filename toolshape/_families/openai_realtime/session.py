@@ -28,6 +28,10 @@ _KINDS = (
     "response.", "conversation.", "session.", "input_audio_buffer.", "output_audio_buffer.", "rate_limits.", "mcp_list_tools.",
     "transcription_session.",
 )  # fmt: skip
+_STILL_ACTIVE = "conversation_already_has_active_response"
+"""The code of the error for a ``response.create`` while another response is active
+(openai/openai-agents-python#1466, read on 2026-11-28).
+"""
 _TEXT = frozenset(
     {"response.output_text.delta", "response.output_audio_transcript.delta", "response.text.delta", "response.audio_transcript.delta"}
 )  # fmt: skip
@@ -48,7 +52,11 @@ def _read_text(_: JsonObject, event: JsonObject) -> SessionEvent:
 
 
 def _read_error(_: JsonObject, event: JsonObject) -> SessionEvent:
-    return SessionEvent(warning=error_words(event.get("error")) or "an error without words")
+    error = event.get("error")
+    return SessionEvent(
+        warning=error_words(error) or "an error without words",
+        refuses_go_on=member(error, "code") == _STILL_ACTIVE,
+    )
 
 
 def _read_session(_: JsonObject, event: JsonObject) -> SessionEvent:
@@ -57,8 +65,13 @@ def _read_session(_: JsonObject, event: JsonObject) -> SessionEvent:
 
 
 def _begin_response(state: JsonObject, event: JsonObject) -> SessionEvent:
-    state["response"] = member(event.get("response"), "id")
-    return NOTHING
+    response = event.get("response")
+    state["response"] = member(response, "id")
+    # A response outside of the conversation says so by null, and leaves the conversation free.
+    is_beside = isinstance(response, dict) and response.get("conversation_id", "") is None
+    if is_beside or not state["response"]:
+        return NOTHING
+    return SessionEvent(began=str(state["response"]))
 
 
 def _begin_item(state: JsonObject, event: JsonObject) -> SessionEvent:
@@ -88,7 +101,7 @@ def _end_of_item(state: JsonObject, event: JsonObject) -> SessionEvent:
     if not isinstance(item, dict) or item.get("type") != "function_call":
         return NOTHING
     _forget(state, item)
-    if item.get("status", "completed") != "completed":  # cut off: its response says why
+    if not _is_whole(item):  # cut off: its response says why
         return NOTHING
     return SessionEvent(calls=(_call_of(item, _response_of(state, event)),))
 
@@ -100,25 +113,29 @@ def _end_of_response(state: JsonObject, event: JsonObject) -> SessionEvent:
     response_id = str(response.get("id") or state.get("response") or "")
     status = response.get("status")
     items = [item for item in response.get("output") or () if isinstance(item, dict)]
-    whole = [
-        item
-        for item in items
-        if item.get("type") == "function_call"
-        and item.get("status", "completed") == "completed"
-        and status != "failed"
-    ]
+    details = response.get("status_details")
+    is_cut = status == "incomplete" and member(details, "reason") == "max_output_tokens"
+    called = [item for item in items if item.get("type") == "function_call" and status != "failed"]
     for item in items:
         _forget(state, item)
     arriving = state.get("items", {})
     for key in [key for key, item in arriving.items() if item["response"] == response_id]:
         del arriving[key]
-    details = response.get("status_details")
     return SessionEvent(
-        calls=tuple(_call_of(item, response_id) for item in whole),
+        calls=tuple(
+            _call_of(item, response_id)._replace(is_cut=not _is_whole(item))
+            for item in called
+            if is_cut or _is_whole(item)
+        ),
         ended=response_id,
         goes_on=status in ("completed", "incomplete"),
         warning=_failure(details) if status == "failed" else "",
     )
+
+
+def _is_whole(item: JsonObject) -> bool:
+    """Whether a call came to its end; a server may leave the status out, or send null."""
+    return item.get("status") in (None, "completed")
 
 
 def _failure(details: Any) -> str:

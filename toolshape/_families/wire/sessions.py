@@ -11,22 +11,30 @@ WireFields = tuple[str, str, Any, Any]
 
 
 class SessionCall(NamedTuple):
-    """A call of a session; ``response`` is the id of the response that holds it."""
+    """A call of a session.
+
+    ``response`` is the id of the response that holds it. ``number`` tells calls without ids apart.
+    ``is_cut`` says that the call was cut off at the length limit: it is answered, and never run.
+    """
 
     response: str
     wire: WireFields
+    number: int = 0
+    is_cut: bool = False
 
     @property
     def key(self) -> tuple[str, str]:
         """What this call is known by, however often it comes."""
-        return self.response, self.wire[0]
+        return self.response, self.wire[0] or f"#{self.number}"
 
 
 class SessionEvent(NamedTuple):
     """What one event says.
 
     ``calls`` are complete. ``withdrawn`` are the ids of calls that the provider takes back.
-    ``ended`` is the id of a response that is over; ``goes_on`` says whether the model goes on once
+    ``began`` is the id of a response that the model has begun: it begins no other before that one
+    is over. ``refuses_go_on`` says that the provider did not go on when it was asked, because of
+    such a response. ``ended`` is the id of a response that is over; ``goes_on`` says whether the model goes on once
     its calls are answered. ``text`` and ``thinking`` are what the event adds. ``warning`` is what a
     program should see, such as an error of the server. ``model`` is the model, if the event names
     it.
@@ -34,6 +42,8 @@ class SessionEvent(NamedTuple):
 
     calls: tuple[SessionCall, ...] = ()
     withdrawn: tuple[str, ...] = ()
+    began: str | None = None
+    refuses_go_on: bool = False
     ended: str | None = None
     goes_on: bool = False
     text: str = ""
