@@ -93,6 +93,7 @@ LAZY = {
     ("toolshape._plan.planning", "logging"),
     ("toolshape._bound.bound", "toolshape._families.text.grammars"),
     ("toolshape._bound.bound", "toolshape._bound.batches"),
+    ("toolshape._bound.batches", "toolshape._function.calling.aio"),
     ("toolshape._bound.bound", "toolshape._plan.session"),
     ("toolshape._families", "importlib.metadata"),
     ("toolshape._validation.coercion", "importlib.util"),

@@ -11,6 +11,7 @@ from toolshape._families.wire.provider import Provider
 from toolshape._plan.resolve import resolve_call
 from toolshape._records.calls import DefaultEffect, JsonObject, JsonSchema, Strictness
 from toolshape._records.errors import ExportError, Problem
+from toolshape._records.found import own_search
 from toolshape._tools.handler import Handlers
 from toolshape._tools.hook_kinds import Hook
 from toolshape._tools.shape import CoercionRules, Shape, compile_shapes
@@ -38,6 +39,7 @@ class BoundTools:
         reader: The provider that reads responses; it holds the tools' schemas if it needs them to
             type arguments.
         output: The output that an answer must fit; ``None`` if no output was bound.
+        search: The shape of the tool that searches the others; ``None`` if there is none.
         is_direct: Whether a dispatch can skip observers, because there are none.
     """
 
@@ -53,6 +55,7 @@ class BoundTools:
     handlers: Handlers
     reader: Provider
     output: Output[Any] | None
+    search: Shape | None
     is_direct: bool
 
     @property
@@ -156,8 +159,9 @@ def bind_tools(
         default_effect=default_effect,
         shapes=by_wire_name,
         handlers=Handlers(by_wire_name, hooks, default_effect, strict, provider.names, answer),
-        reader=_provider_for_reading(provider, _schemas(by_wire_name, answer)),
+        reader=_provider_for_reading(provider, by_wire_name, answer),
         output=output,
+        search=own_search(by_wire_name),
         is_direct=not observers,
     )
 
@@ -171,14 +175,19 @@ def _schemas(
     return {**schemas, answer.wire_name: answer.lens.schema}
 
 
-def _provider_for_reading(provider: Provider, schemas: Mapping[str, JsonSchema]) -> Provider:
-    """Return the provider that reads responses; it keeps the tools' schemas if
-    it needs them to type arguments.
+def _provider_for_reading(
+    provider: Provider, shapes: Mapping[str, Shape], answer: AnswerTarget | None
+) -> Provider:
+    """Return the provider that reads responses; it keeps the tools' schemas if it needs them to
+    type arguments, and reads a search of the client's as a call of the tool that searches.
     """
-    for_schemas = provider.response.for_schemas
+    for_schemas, deferral = provider.response.for_schemas, provider.request.deferral
+    own = own_search(shapes)
+    if own is not None and deferral is not None and deferral.read_search is not None:
+        return replace(provider, response=deferral.read_search(provider.response, own.wire_name))
     if for_schemas is None:
         return provider
-    return replace(provider, response=for_schemas(schemas))
+    return replace(provider, response=for_schemas(_schemas(shapes, answer)))
 
 
 def select_part(whole: BoundTools, tools: Iterable[Tool[..., Any]]) -> BoundTools:
@@ -188,7 +197,8 @@ def select_part(whole: BoundTools, tools: Iterable[Tool[..., Any]]) -> BoundTool
     chosen_tools = tuple(tools)
     names = {tool.name for tool in chosen_tools}
     part = {wire_name: shape for wire_name, shape in whole.shapes.items() if shape.name in names}
-    return replace(whole, tools=chosen_tools, shapes=part, handlers=whole.handlers.of_some(part))
+    handlers, search = whole.handlers.of_some(part), own_search(part)
+    return replace(whole, tools=chosen_tools, shapes=part, handlers=handlers, search=search)
 
 
 def canonical_validation(whole: BoundTools, wire_name: str) -> Validate | None:

@@ -15,6 +15,7 @@ from toolshape._function.annotations import calling_frame
 from toolshape._function.calling.call import NOTHING_INJECTED
 from toolshape._records.calls import DefaultEffect, JsonObject, Namespace, Strictness
 from toolshape._records.errors import DefinitionError, Problem, UsageError, join_errors
+from toolshape._records.found import is_search
 from toolshape._records.printing import rows_as_html, rows_as_rich
 from toolshape._records.report import table
 from toolshape._records.shown import shorten
@@ -469,14 +470,15 @@ class Registry:
         when a model's search finds them.
 
         Args:
-            names: Names or patterns of the tools to defer. ``None`` defers all.
+            names: Names or patterns of the tools to defer. ``None`` defers all, but for the tool
+                that searches them.
             namespace: The group of the deferred tools, for providers that group tools; see
                 ``deferred`` in ``tool``.
 
         Raises:
             KeyError: A name or pattern matches no tool.
         """
-        chosen = {tool.name for tool in select_tools(self, names)}
+        chosen = {tool.name for tool in select_tools(self, names) if not is_search(tool)}
         options = parse_options({"deferred": namespace or True})
         return self._copy_with_tools(
             make_tool(tool, options, None) if tool.name in chosen else tool for tool in self

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 from toolshape._records.calls import JsonSchema
 from toolshape._records.errors import UsageError
 from toolshape._records.found import SEARCH_NAME, FoundTool, FoundTools, is_search
-from toolshape._tools.tool import Tool
+from toolshape._tools.tool import Tool, record_of
 
 Embed: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
 """Returns the vectors of texts, one each."""
@@ -41,7 +41,7 @@ _STOP = frozenset(
 )  # fmt: skip
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # no spaces there: each pair is a word
-_WORD = re.compile(rf"(?=([{_CJK}]{{2}}))|([^\W\d_{_CJK}]+|\d+)")
+_WORD = re.compile(rf"(?=([{_CJK}]{{2}}|(?<![{_CJK}])[{_CJK}](?![{_CJK}])))|([^\W\d_{_CJK}]+|\d+)")
 _SUFFIX = re.compile(
     r"(?<=[a-z]{3})(?:ments?|ations?|at(?:e|ing|ed|es)|ions?|ings?|i(?:es|ed)|ers?|ors?|ed|es|ally|al|ly|s|e|y)$"
 )  # fmt: skip
@@ -121,6 +121,8 @@ class VectorIndex:
     def scores(self, query: str) -> dict[int, float]:
         """Return the cosine of each tool and the query."""
         [asked] = _vectors(self._embed, [query])
+        if self._vectors and len(asked) != len(self._vectors[0]):
+            raise UsageError("embed= returned vectors of different lengths")
         return {
             position: sum(left * right for left, right in zip(asked, vector, strict=True))
             for position, vector in enumerate(self._vectors)
@@ -133,6 +135,8 @@ def _vectors(embed: Embed, texts: list[str]) -> list[list[float]]:
     Raises:
         UsageError: The app's function returns something else.
     """
+    # Whatever the function returns is looked at before it is used: a wrong vector would raise later,
+    # in the midst of a call, or rank the tools by nothing.
     if not texts:
         return []
     given: Any = embed(texts)
@@ -140,17 +144,25 @@ def _vectors(embed: Embed, texts: list[str]) -> list[list[float]]:
         if inspect.iscoroutine(given):
             given.close()
         raise UsageError("embed= is async, and a search cannot wait for it")
-    vectors = [[float(number) for number in vector] for vector in given]
+    try:
+        vectors = [[float(number) for number in vector] for vector in given]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UsageError(f"embed= returned no vectors of numbers: {error}") from error
     if len(vectors) != len(texts):
         raise UsageError(f"embed= returned {len(vectors)} vectors for {len(texts)} texts")
+    if len({len(vector) for vector in vectors}) > 1:
+        raise UsageError("embed= returned vectors of different lengths")
     if not all(map(math.isfinite, (number for vector in vectors for number in vector))):
         raise UsageError("embed= returned a number that is not finite")
     return [_unit(vector) for vector in vectors]
 
 
 def _unit(vector: Sequence[float]) -> list[float]:
-    length = math.sqrt(sum(number * number for number in vector)) or 1.0
-    return [number / length for number in vector]
+    length = math.hypot(*vector)
+    if not math.isfinite(length):  # the squares of such numbers are too large, their shares are not
+        largest = max(map(abs, vector))
+        return _unit([number / largest for number in vector])
+    return [number / (length or 1.0) for number in vector]
 
 
 class ToolSearch:
@@ -175,8 +187,22 @@ class ToolSearch:
             "a tool that searches cannot be pickled: add registry.search() in the other process"
         )
 
+    def among(self, tools_of: Callable[[], Sequence[Tool[..., Any]]]) -> "ToolSearch":
+        """Return a search that finds only those of its tools that are also among these, under the
+        names and with the options that they have there.
+        """
+
+        def found_among() -> list[Tool[..., Any]]:
+            sources = {id(record_of(tool).source) for tool in self._tools_of()}
+            return [tool for tool in tools_of() if id(record_of(tool).source) in sources]
+
+        return ToolSearch(found_among, self._k, self._embed)
+
     def __call__(self, query: str) -> FoundTools:
         """Find tools for a task that the tools you already have cannot do.
+
+        If none of the tools that it finds fits, say so and call none. After three searches without
+        a tool that fits, say that there is none.
 
         Args:
             query: Words for what the tool should do.

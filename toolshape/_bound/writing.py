@@ -21,7 +21,6 @@ from toolshape._bound.bound_tools import BoundTools
 from toolshape._families.wire.provider import Choice
 from toolshape._records.calls import ChoiceMode, JsonObject
 from toolshape._records.errors import ExportError, Problem, did_you_mean
-from toolshape._records.found import SEARCH_NAME, is_search
 from toolshape._schema.values import copy_json
 
 _MODES: Mapping[str, ChoiceMode] = {"auto": "auto", "none": "none", "required": "required"}
@@ -250,11 +249,12 @@ def _write_entries(tools: BoundTools, entries: Iterable[bytes], native: Sequence
         or not any(map(deferral.is_marked, sent))
     ):
         return sent
-    own = tools.shapes.get(SEARCH_NAME)
-    if own is None or not is_search(own.tool):
+    own = tools.search
+    if own is None or not any(entry.get("name") == own.wire_name for entry in sent):
         return [*sent, dict(deferral.search)]
     return [
-        deferral.own_search(entry) if entry.get("name") == SEARCH_NAME else entry for entry in sent
+        deferral.own_search(entry) if entry.get("name") == own.wire_name else entry
+        for entry in sent
     ]
 
 

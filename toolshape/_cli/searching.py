@@ -14,6 +14,8 @@ from toolshape._bound.registry import Registry
 from toolshape._bound.targets import TargetError, registry_of
 from toolshape._cli.output import echo_json, say, show_table
 
+_MARK = b"\xef\xbb\xbf"  # some editors begin a file with it
+
 
 class _Question(NamedTuple):
     query: str
@@ -67,20 +69,30 @@ def _read_questions(path: Path) -> list[_Question]:
         TargetError: A line is no question.
     """
     questions: list[_Question] = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    # Only a line feed ends a line: JSON may hold other ends of lines as they are.
+    for number, line in enumerate(path.read_bytes().removeprefix(_MARK).split(b"\n"), 1):
         if not line.strip():
             continue
         try:
             question = json.loads(line)
-            query, names = question["query"], question["tools"]
-        except (ValueError, LookupError, TypeError) as error:
+        except (ValueError, RecursionError):
+            question = None
+        if not _is_question(question):
             raise TargetError(
-                f'{path}, line {number}: a question is {{"query": "...", "tools": ["name"]}}'
-            ) from error
-        questions.append(_Question(str(query), [str(name) for name in names]))
+                f'{path}, line {number}: a question is {{"query": "...", "tools": ["name"]}}, '
+                "with at least one name"
+            )
+        questions.append(_Question(question["query"], question["tools"]))
     if not questions:
         raise TargetError(f"{path} holds no question")
     return questions
+
+
+def _is_question(given: Any) -> bool:
+    if not isinstance(given, dict) or not isinstance(given.get("query"), str):
+        return False
+    names = given.get("tools")
+    return isinstance(names, list) and bool(names) and all(isinstance(name, str) for name in names)
 
 
 def _measure(tools: Registry, questions: Sequence[_Question], k: int) -> dict[str, Any]:

@@ -58,7 +58,7 @@ from toolshape._plan.snapshot import snapshot
 from toolshape._plan.stored import outcome_of_part, restore_result
 from toolshape._records.calls import Call, Coercion, JsonObject, Strictness, WireMessage
 from toolshape._records.errors import ExportError, HistoryError, Problem, UsageError
-from toolshape._records.found import SEARCH_NAME
+from toolshape._records.found import is_search
 from toolshape._records.identity import OutputRef, has_made_up_id
 from toolshape._records.parts import File, Image, Text
 from toolshape._records.printing import Line, lines_as_html, lines_as_rich, lines_as_text
@@ -417,19 +417,34 @@ class Conversation:
             }
             self._open = None
 
-    @staticmethod
-    def _with_found(bound: Bound, messages: Sequence[WireMessage]) -> list[WireMessage]:
-        """Return the messages, with what a search of the user's found before loaded again."""
-        if SEARCH_NAME not in bound_tools_of(bound).shapes:
-            return [*messages]
-        return _bound.loading.load_found(bound, messages)
-
     def _append_results(self, results: Results) -> None:
         if len(results):
-            self._append_new("tool", tuple(map(result_part_of, results)))
+            self._append_messages_of(results)
         answer = peek_answer(results)
         if answer is not None and answer.feedback:
             self._append_new("user", (TextPart(text=str(answer.error)),))
+
+    def _append_messages_of(self, results: Results) -> None:
+        """Append the messages with these results.
+
+        What a search found is kept as the provider takes it, where that is an item of its own: its
+        definitions belong to the request of that moment.
+        """
+        deferral = results.provider.request.deferral
+        if deferral is None or deferral.read_search is None or not any(map(_is_of_search, results)):
+            self._append_new("tool", tuple(map(result_part_of, results)))
+            return
+        origin = self._messages[-1].origin if self._messages else None
+        for result in results:
+            part = result_part_of(result)
+            if not _is_of_search(result):
+                self._append_new("tool", (part,))
+                continue
+            [raw] = results.provider.codec.write_results([result])
+            path, parts = f"messages[{len(self._messages)}]", (replace(part, raw=raw),)
+            self._messages.append(
+                Message(role="tool", parts=parts, origin=origin, raw=raw, path=path)
+            )
 
     def _waiting_calls(self) -> list[str]:
         """Return the names and ids of the calls that have no result yet."""
@@ -879,7 +894,8 @@ class Conversation:
         Args:
             provider: The provider that the request is for.
             model: The model. It is part of the request, and decides which repair rules apply.
-            choice: The tools that the model may or must call, as for ``Bound.request``.
+            choice: The tools that the model may or must call, as for ``Bound.request``. After three
+                searches (``Registry.search``) without a call, it defaults to ``"none"``.
             parallel: Whether one response may hold several calls.
             strict: Whether the provider must constrain arguments to the schema, as for
                 ``Registry.bind``.
@@ -911,6 +927,10 @@ class Conversation:
         self._wanted = output
         if text_calls is not None:
             provider = with_text_format(get(provider), text_calls)
+        bound = self.tools.bind(provider, strict, output=output)
+        if choice is None and bound_tools_of(bound).search is not None:
+            is_enough = _bound.loading.has_searched_enough(bound, self._messages)
+            choice = "none" if is_enough else None
         request = self.tools.request(
             provider,
             choice=choice,
@@ -920,7 +940,6 @@ class Conversation:
             native=native,
             output=output,
         )
-        bound = self.tools.bind(provider, strict, output=output)
         histories = histories_of(bound.provider)
         has_tools = bool(request) and not _is_only_output(request, bound)
         if has_tools or "tools_missing" in switched_off_repairs(repairs):
@@ -948,7 +967,10 @@ class Conversation:
             body = {histories.model_key: model}
         if converted.system and histories.system is not None:
             body.update(histories.system(converted.system))
-        body[histories.key] = self._with_found(bound, converted.messages)
+        sent: list[WireMessage] = [*converted.messages]
+        if bound_tools_of(bound).search is not None:
+            sent = _bound.loading.load_found(bound, sent, request)
+        body[histories.key] = sent
         return _merge(
             _merge(body, request), {key: to_plain_json(value) for key, value in keywords.items()}
         )
@@ -1508,6 +1530,10 @@ def _make_part(content: Any) -> MessagePart:
             raise UsageError(
                 f"a user message takes text, images and files, not {type(content).__name__}"
             )
+
+
+def _is_of_search(result: Result) -> bool:
+    return is_search(getattr(result.call.reader, "tool", None))
 
 
 def _is_only_output(request: JsonObject, bound: Bound) -> bool:

@@ -1,7 +1,7 @@
 """What a search for tools found."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,27 @@ class FoundTools:
 def is_search(tool: Any) -> bool:
     """Whether a tool is one that ``Registry.search`` made."""
     return getattr(getattr(tool, "function", None), "finds_tools", False) is True
+
+
+def own_search(shapes: Mapping[str, Any]) -> Any:
+    """Return the shape of the tool that searches; ``None`` if there is none."""
+    return next((shape for shape in shapes.values() if is_search(shape.tool)), None)
+
+
+def names_of(entries: Iterable[Any]) -> set[Any]:
+    """Return the names of the tools in a request, those inside groups included."""
+    names: set[Any] = set()
+    for entry in entries:
+        if not isinstance(entry, Mapping):  # one of the provider's own tools, as an object
+            continue
+        names.add(entry.get("name"))
+        names |= names_of(entry.get("tools") or ())
+    return names
+
+
+def found_text(names: Iterable[Any]) -> str:
+    """Write what a search found as the text of its result, of which only the names are left."""
+    return json.dumps({"tools": [{"name": str(name)} for name in names]})
 
 
 def names_in(text: Any) -> list[str] | None:

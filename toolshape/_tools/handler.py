@@ -10,6 +10,7 @@ from typing import Any
 from toolshape._families.wire.provider import NameRule
 from toolshape._function.calling.returned import is_async
 from toolshape._function.core_schema.validation_context import validating_with
+from toolshape._function.invoke import Invoke
 from toolshape._function.signature import Kind
 from toolshape._records.calls import Coercion, DefaultEffect, JsonObject, Strictness
 from toolshape._records.errors import CallError
@@ -91,7 +92,7 @@ class Handler:
         self._set_hooks(group.hooks)
         self.validate = shape.validation(shape.settings)
         self.runs_code = record.source.runs_code
-        self.invoke = record.invoke
+        self.invoke = _invoke_of_search(record, group) if is_search(tool) else record.invoke
         self.written = record.source.written
         self.check_output = _output_check(record, is_advertised=shape.advertises_output)
         self.write: Callable[[Any], tuple[str, bool]] = record.output.write
@@ -307,6 +308,14 @@ def _in_context(validate: Validate, context: Any) -> Validate:
             return validate(arguments)
 
     return validate_in_context
+
+
+def _invoke_of_search(record: Record, group: "Handlers") -> Invoke:
+    """Return what runs a search: it finds only tools that this request can call."""
+    search: Any = record.function
+    return record.source.compile_invoke(
+        search.among(lambda: [shape.tool for shape in group.shapes.values()])
+    )
 
 
 def _output_check(record: Record, *, is_advertised: bool) -> Callable[[str, bool], None] | None:

@@ -10,6 +10,9 @@ from click.testing import CliRunner
 
 from toolshape import Conversation, ExportError, Namespace, Registry, UsageError, tool
 from toolshape._bound.search import words_of
+from toolshape._bound.targets import TargetError
+from toolshape._cli.searching import _read_questions
+from toolshape.testing import Fake
 
 
 @tool(deferred=True, name="forecast.weather")
@@ -405,3 +408,276 @@ def test_words_of_choices_between_models_are_read() -> None:
     }
     tools.add_definitions([{"name": "one", "description": "One.", "parameters": schema}])
     assert names("giraffes", tools) == ["one"]
+
+
+# --- what a day of attacks found -----------------------------------------------------------------
+
+MAIL = {
+    "type": "message", "role": "assistant", "stop_reason": "tool_use",
+    "content": [{"type": "tool_use", "id": "t1", "name": "tool_search", "input": {"query": "mail"}}],
+}  # fmt: skip
+
+
+def texts_of(bound: Any, query: str) -> str:
+    """What a provider of texts is told."""
+    call = {"name": "tool_search", "arguments": json.dumps({"query": query})}
+    message = {"tool_calls": [{"id": "c", "type": "function", "function": call}]}
+    body = {"choices": [{"finish_reason": "tool_calls", "message": message}]}
+    return str(bound.dispatch(body).messages[0]["content"])
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_a_search_loses_nothing_of_its_response(is_streamed: bool) -> None:
+    """The next request is the one before, and the turn as it came: its prefix stays in the cache."""
+    output = [
+        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "zz"},
+        {
+            "type": "message",
+            "id": "msg_1",
+            "role": "assistant",
+            "status": "completed",
+            "content": [{"type": "output_text", "text": "I look.", "annotations": []}],
+        },
+        *searched("mail")["output"],
+        {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {}},
+    ]
+    chat = Conversation(WITH_SEARCH)
+    chat.user("Write to Ann.")
+    before = chat.request("openai-responses")["input"]
+    body = {"object": "response", "status": "completed", "output": output}
+    if is_streamed:
+        collector = chat.collector()
+        for at, item in enumerate(output):
+            event = {"type": "response.output_item.done", "output_index": at, "item": item}
+            collector.feed(event)
+        collector.feed({"type": "response.completed", "response": body})
+        results = chat.dispatch(collector)
+    else:
+        results = chat.dispatch(body)
+    after = chat.request("openai-responses")["input"]
+    assert after == [*before, *results.turn]
+    assert [item["type"] for item in results.turn] == [
+        *(item["type"] for item in output),
+        "tool_search_output",
+    ]
+    restored = Conversation.from_json(chat.to_json(), WITH_SEARCH)
+    assert restored.request("openai-responses")["input"] == after
+    assert chat.repairs == ()
+
+
+def test_a_hook_may_change_what_a_search_says() -> None:
+    tools = Registry([*TOOLS, TOOLS.search()])
+
+    @tools.around
+    def note(context: Any, proceed: Any) -> Any:
+        return context.result("[checked] " + proceed().text)
+
+    [item] = tools.bind("openai-responses").dispatch(searched("mail")).messages
+    assert item["type"] == "tool_search_output"
+
+
+def test_a_tool_of_the_users_with_this_name_is_no_search() -> None:
+    @tool
+    def tool_search(query: str) -> str:
+        """Looks for screws."""
+        return query
+
+    results = Registry([tool_search]).bind("openai-responses").dispatch(searched("hello"))
+    assert (list(results), [item.kind for item in results.waits_for_app]) == (
+        [],
+        ["tool_search_call"],
+    )
+
+
+def test_a_search_finds_only_what_its_request_can_call() -> None:
+    @tool(deferred=True)
+    def wipe_host(host: str) -> str:
+        """Wipes a host of mails."""
+        return host
+
+    tools = Registry([*TOOLS, wipe_host])
+    whole = Registry([*tools, tools.search(k=1)])
+    for part in (
+        whole.subset(exclude=["wipe_*"]).bind("openai"),
+        whole.bind("openai").subset(exclude=["wipe_*"]),
+    ):
+        assert "wipe_host" not in texts_of(part, "wipe host mail")
+        assert "send_mail" in texts_of(part, "wipe host mail")
+    later = Registry([*TOOLS])
+    with_search = Registry([*later, later.search()])
+    later.add(wipe_host)
+    assert "wipe_host" not in texts_of(with_search.bind("openai"), "wipe host mail")
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai-responses"])
+def test_a_search_under_another_name_is_a_search(provider: str) -> None:
+    for tools, search, found in (
+        (WITH_SEARCH.prefixed("gh"), "gh_tool_search", "gh_send_mail"),
+        (WITH_SEARCH.renamed({"tool_search": "find_tools"}), "find_tools", "send_mail"),
+        (WITH_SEARCH.renamed({"send_mail": "post_letter"}), "tool_search", "post_letter"),
+    ):
+        bound = tools.bind(provider)
+        request = bound.request()["tools"]
+        searches = [each for each in request if "tool_search" in str(each.get("type"))]
+        assert len(searches) == (provider == "openai-responses")
+        assert all(each["execution"] == "client" for each in searches)
+        call = {**MAIL["content"][0], "name": search}  # type: ignore[index]
+        response = {**MAIL, "content": [call]} if provider == "anthropic" else searched("mail")
+        assert found in str(bound.dispatch(response).messages)
+        chat = Conversation(tools)
+        chat.user("x")
+        chat.request(provider)
+        chat.dispatch(response)
+        assert found in str(
+            chat.request(provider)["messages" if provider == "anthropic" else "input"]
+        )
+
+
+def test_a_reference_to_a_tool_that_is_not_sent_is_refused_so_none_is_written() -> None:
+    chat = Conversation(WITH_SEARCH)
+    chat.user("x")
+    chat.request("anthropic")
+    chat.dispatch(MAIL)
+    stored = chat.request("anthropic")["messages"]
+    assert "tool_reference" in str(stored)
+    some = chat.request("anthropic", choice=["now", "tool_search"])
+    assert "tool_reference" not in str(some["messages"])
+    fewer = Conversation(WITH_SEARCH.subset(exclude=["send_mail"]))
+    fewer.read(stored, "anthropic")
+    content = str(fewer.request("anthropic")["messages"])
+    assert "tool_reference" not in content
+    assert "send_mail" in content
+
+
+def test_the_model_reads_that_it_may_abstain_where_a_find_has_no_words() -> None:
+    for provider in ("anthropic", "openai-responses"):
+        assert "say that there is none" in json.dumps(WITH_SEARCH.bind(provider).request())
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai-responses"])
+def test_three_searches_without_a_call_end_it(provider: str) -> None:
+    chat = Conversation(WITH_SEARCH)
+    chat.user("x")
+    choices = []
+    for number in range(4):
+        choices.append(chat.request(provider).get("tool_choice"))
+        call = {**MAIL["content"][0], "id": f"t{number}"}  # type: ignore[index]
+        chat.dispatch(
+            {**MAIL, "content": [call]}
+            if provider == "anthropic"
+            else searched("mail", f"c{number}")
+        )
+    assert choices[:3] == [None] * 3
+    assert choices[3] in ("none", {"type": "none"})
+    assert chat.request(provider, choice="auto").get("tool_choice") in ("auto", {"type": "auto"})
+    chat.user("Then something else.")
+    assert "tool_choice" not in chat.request(provider)
+
+
+def test_a_search_is_never_deferred() -> None:
+    for deferred in (WITH_SEARCH.deferred(), WITH_SEARCH.deferred(namespace=Namespace("n", "d"))):
+        assert "tool_search" in str(
+            deferred.bind("openai-responses").request()["tools"][-1]["type"]
+        )
+        [search] = [
+            entry
+            for entry in deferred.bind("anthropic").request()["tools"]
+            if entry["name"] == "tool_search"
+        ]
+        assert "defer_loading" not in search
+
+
+def test_stored_searches_travel_to_the_other_provider() -> None:
+    first = Conversation(WITH_SEARCH)
+    first.user("x")
+    first.request("anthropic")
+    first.dispatch(MAIL)
+    second = Conversation(WITH_SEARCH)
+    second.read(first.request("anthropic")["messages"], "anthropic")
+    *_, call, found = second.request("openai-responses")["input"]
+    assert (call["type"], [each["name"] for each in found["tools"]]) == (
+        "tool_search_call",
+        ["send_mail"],
+    )
+    assert second.repairs == ()
+    third = Conversation(WITH_SEARCH)
+    third.user("x")
+    third.request("openai-responses")
+    turn = third.dispatch(searched("mail")).turn
+    back = Conversation(WITH_SEARCH)
+    back.read([{"role": "user", "content": "x"}, *turn], "openai-responses")
+    [block] = back.request("anthropic")["messages"][-1]["content"]
+    assert block["content"] == [{"type": "tool_reference", "tool_name": "send_mail"}]
+    assert back.repairs == ()
+
+
+def test_a_search_is_a_call_to_the_rules_of_histories() -> None:
+    bound = WITH_SEARCH.bind("openai-responses")
+    [call] = searched("mail")["output"]
+    del call["id"]
+    [found] = bound.dispatch(searched("mail")).messages
+    user = {"role": "user", "content": "x"}
+    for messages, rule in (
+        ([user, call, user], "unanswered_call"),
+        ([user, found], "orphan_result"),
+        ([user, call, found], None),
+    ):
+        assert [problem.rule for problem in bound.check_messages(messages)] == [rule] * bool(rule)
+    repaired = bound.repair_messages([user, call, user]).messages
+    assert repaired[2] == {**found, "tools": []}
+
+
+def test_our_fake_of_responses_plays_a_search() -> None:
+    openai = pytest.importorskip("openai")
+    with Fake("openai-responses", WITH_SEARCH) as fake:
+        fake.calls("tool_search", query="mail")
+        client = openai.OpenAI(base_url=f"{fake.url}/v1", api_key="x", max_retries=0)
+        request = WITH_SEARCH.request("openai-responses")
+        response = client.responses.create(model="gpt-5.4", input="x", **request)
+        fake.calls("send_mail", to="ann")
+        with client.responses.stream(model="gpt-5.4", input="x", **request) as stream:
+            streamed = stream.get_final_response()
+    [item] = response.output
+    assert (item.type, item.arguments, item.execution) == (
+        "tool_search_call",
+        {"query": "mail"},
+        "client",
+    )
+    assert WITH_SEARCH.dispatch(response)[0].value.tools[0].name == "send_mail"
+    assert streamed.output[0].name == "send_mail"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"query": "mail", "tools": null}',
+        b'{"query": "mail", "tools": "send_mail"}',
+        b'{"query": "mail", "tools": []}',
+        b'{"query": null, "tools": ["now"]}',
+        b"\xff",
+        b"[" * 100_000,
+        b'"mail"',
+    ],
+)
+def test_a_line_that_is_no_question_is_named(line: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "gold.jsonl"
+    path.write_bytes(
+        b'\xef\xbb\xbf{"query": "mail \xe2\x80\xa8 x", "tools": ["send_mail"]}\n' + line
+    )
+    with pytest.raises(TargetError, match="line 2: a question is"):
+        _read_questions(path)
+
+
+def test_words_of_one_sign_and_vectors_of_any_size() -> None:
+    assert words_of("\u96e8") == ["\u96e8"]
+    assert words_of("\u96e8\u5929\u6c23") == ["\u96e8\u5929", "\u5929\u6c23"]
+    large = TOOLS.search(embed=lambda texts: [[1e200, 1e200 * len(text)] for text in texts])
+    assert len({found.score for found in large("x" * 9).tools}) > 1
+    for wrong in (
+        lambda texts: [[1.0] * (3 if "mail" in text else 2) for text in texts],
+        lambda texts: None,
+        lambda texts: [[10**400]] * len(texts),
+        lambda texts: [[1.0] * len(texts)] * len(texts),
+    ):
+        with pytest.raises(UsageError, match="embed= returned"):
+            TOOLS.search(embed=wrong)("mail")

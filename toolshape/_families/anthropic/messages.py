@@ -2,7 +2,7 @@
 anthropic 2.12.0 (read on 2026-11-22).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from toolshape._families.wire.bodies import member
@@ -22,7 +22,7 @@ from toolshape._families.wire.content import (
 )
 from toolshape._families.wire.histories import AN_OBJECT, Histories, history_rules
 from toolshape._records.calls import JsonObject, WireCall, WireMessage
-from toolshape._records.found import SEARCH_NAME, found_entries, names_in
+from toolshape._records.found import found_entries, found_text, names_in
 from toolshape._records.parts import (
     File,
     Image,
@@ -151,7 +151,10 @@ def _read_media(block: JsonObject) -> Image | File | None:
 def _read_result(block: JsonObject, path: str) -> ToolResultPart:
     content = block.get("content")
     parts: tuple[Part, ...] = ()
-    if isinstance(content, list) and any(
+    referred = _references_in(content)
+    if referred is not None:  # what a search found: another provider reads the names
+        content = found_text(referred)
+    elif isinstance(content, list) and any(
         isinstance(inner, dict) and inner.get("type") != "text" for inner in content
     ):
         parts = as_result_parts(_read_block(inner, "") for inner in content)
@@ -418,7 +421,9 @@ def _references(result: Result) -> list[JsonObject] | None:
 
 
 def load_found(
-    messages: Sequence[WireMessage], entries: Mapping[str, JsonObject]
+    messages: Sequence[WireMessage],
+    entries: Mapping[str, JsonObject],
+    search_names: Collection[str],
 ) -> list[WireMessage]:
     """Write references in place of the text of each search's result.
 
@@ -432,7 +437,7 @@ def load_found(
             searches |= {
                 block.get("id")
                 for block in blocks
-                if block.get("type") == "tool_use" and block.get("name") == SEARCH_NAME
+                if block.get("type") == "tool_use" and block.get("name") in search_names
             }
             loaded = [_loaded(block, searches, entries) for block in blocks]
             message = {**message, "content": loaded}  # noqa: PLW2901 - the message as it is sent
@@ -441,13 +446,31 @@ def load_found(
 
 
 def _loaded(block: JsonObject, searches: set[Any], entries: Mapping[str, JsonObject]) -> JsonObject:
-    if block.get("type") != "tool_result" or block.get("tool_use_id") not in searches:
+    # A block is rewritten only if it must be, so that the request keeps its prefix: a text of a
+    # search becomes references, and references lose the tools that are not sent.
+    if block.get("type") != "tool_result" or block.get("is_error"):
         return block
-    names = [name for name in names_in(block.get("content")) or () if name in entries]
-    if not names or block.get("is_error"):
+    content = block.get("content")
+    referred = _references_in(content)
+    if referred is None and block.get("tool_use_id") not in searches:
         return block
+    found = (names_in(content) or []) if referred is None else referred
+    names = [name for name in found if name in entries]
+    if names == referred or (referred is None and not names):
+        return block
+    if not names:
+        return {**block, "content": found_text(found)}
     references = [{"type": "tool_reference", "tool_name": entries[name]["name"]} for name in names]
     return {**block, "content": references}
+
+
+def _references_in(content: Any) -> list[str] | None:
+    """Return the names of the tools to which a result refers; ``None`` if it holds anything else."""
+    if not isinstance(content, list) or not content:
+        return None
+    if any(member(block, "type") != "tool_reference" for block in content):
+        return None
+    return [str(member(block, "tool_name")) for block in content]
 
 
 def write_result_part(part: ToolResultPart) -> JsonObject:

@@ -113,6 +113,9 @@ def _end_of_response(state: JsonObject, event: JsonObject) -> SessionEvent:
     response_id = str(response.get("id") or state.get("response") or "")
     status = response.get("status")
     items = [item for item in response.get("output") or () if isinstance(item, dict)]
+    # Whole calls of a response count however it ended, unless it failed. A call that was cut off
+    # counts only at the length limit, where an error lets the model write it again; after anything
+    # else somebody is speaking, and waits for no answer.
     details = response.get("status_details")
     is_cut = status == "incomplete" and member(details, "reason") == "max_output_tokens"
     called = [item for item in items if item.get("type") == "function_call" and status != "failed"]

@@ -1,6 +1,5 @@
 """OpenAI's Responses API."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from toolshape._families.openai import OLDER, OPENAI
@@ -29,16 +28,7 @@ from toolshape._families.openai_responses.schema import (
 )
 from toolshape._families.openai_responses.text_place import TEXT_PLACE
 from toolshape._families.wire.bodies import member
-from toolshape._families.wire.provider import Deferral, Facts, Numbering, ResponseForm
-from toolshape._records.calls import JsonSchema
-from toolshape._records.found import SEARCH_NAME
-
-
-def for_schemas(schemas: Mapping[str, JsonSchema]) -> ResponseForm:
-    """Return the form that reads a client's search as a call, if there is a tool that searches."""
-    form = OPENAI_RESPONSES.response
-    return with_search(form) if SEARCH_NAME in schemas else form
-
+from toolshape._families.wire.provider import Deferral, Facts, Numbering
 
 OPENAI_RESPONSES = replace(
     OPENAI,
@@ -62,6 +52,7 @@ OPENAI_RESPONSES = replace(
             refused=native_conflict,
             own_search=client_search,
             load=messages.load_found,
+            read_search=with_search,
             evidence="FunctionToolParam, NamespaceToolParam and ToolSearchToolParam of openai 3.51.0, "
             "and the guide to tool "
             "search (gpt-5.4 and later), 2026-11-20; a search without a deferred tool, or a "
@@ -93,7 +84,6 @@ OPENAI_RESPONSES = replace(
         numbering=Numbering("sequence_number", "response.created"),
         text_delta=text_delta,
         text_place=TEXT_PLACE,
-        for_schemas=for_schemas,
     ),
     histories=messages.HISTORIES,
     server=server.SERVER,

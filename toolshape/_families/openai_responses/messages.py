@@ -3,7 +3,7 @@ openai 3.54.0 (read on 2026-11-22).
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from toolshape._families.openai import messages as openai_messages
@@ -32,7 +32,7 @@ from toolshape._records.calls import (
     WireMessage,
     plain_text,
 )
-from toolshape._records.found import SEARCH_NAME, found_entries, names_in
+from toolshape._records.found import SEARCH_NAME, found_entries, found_text, names_in
 from toolshape._records.parts import (
     File,
     Image,
@@ -65,10 +65,12 @@ The arguments of a custom call are plain text.
 """
 SEARCH_CALL = "tool_search_call"
 _RESULTS = ("function_call_output", "custom_tool_call_output")
+_SEARCH_ITEMS = (SEARCH_CALL, "tool_search_output")
 
 
 def read(item: JsonObject, path: str) -> Message:
     """Read an item as a message with one part; an item of type "message" may have several parts."""
+    # Each kind has one part. What is not known stays whole, as a part of this provider's only.
     kind = str(item.get("type", "message" if "role" in item else ""))
     if item.get("tool_calls") is not None or item.get("role") == "tool":
         raise ValueError(
@@ -81,6 +83,9 @@ def read(item: JsonObject, path: str) -> Message:
         part: MessagePart = call_part(read_call(item), "")
     elif kind in _RESULTS:
         role, part = "tool", _result(item)
+    elif kind in _SEARCH_ITEMS and item.get("execution") == "client":
+        part = _search_part(item)
+        role = "tool" if isinstance(part, ToolResultPart) else "assistant"
     elif kind == "reasoning":
         part = ReasoningPart(
             text=content_as_text(item.get("summary") or item.get("content") or ""), raw=item
@@ -156,6 +161,20 @@ def _result(item: JsonObject) -> ToolResultPart:
     return result_part(
         item.get("call_id"), "", text, code=code, parts=without_error_mark(parts), raw=item
     )
+
+
+def _search_part(item: JsonObject) -> ToolCallPart | ToolResultPart:
+    """Read a search of the client's as a call, or what it found as a result: there, the names stand
+    for the definitions.
+    """
+    if item["type"] == SEARCH_CALL:
+        call = read_call(item)
+        return call_part(call._replace(arguments=json.dumps(call.arguments)), "")
+    names: list[Any] = []
+    for entry in item.get("tools") or ():
+        functions = entry.get("tools") if entry.get("type") == "namespace" else [entry]
+        names += [function.get("name") for function in functions or ()]
+    return result_part(item.get("call_id"), SEARCH_NAME, found_text(names), raw=item)
 
 
 def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
@@ -314,11 +333,12 @@ HISTORIES = Histories(
 # --- leaf functions: one reader and one writer for calls, one writer for results
 
 
-def read_call(item: Any) -> WireCall:
+def read_call(item: Any, search: str | None = None) -> WireCall:
+    """Read the item of a call; ``search`` is the name of the tool that answers searches."""
     kind = member(item, "type")
     if kind == SEARCH_CALL:
         arguments = member(item, "arguments")
-        return WireCall(member(item, "call_id") or "", SEARCH_NAME, arguments, item)
+        return WireCall(member(item, "call_id") or "", search or SEARCH_NAME, arguments, item)
     arguments = member(item, ARGUMENTS[kind])
     if kind == "custom_tool_call" and isinstance(arguments, str):
         arguments = {PLAIN_TEXT: arguments}
@@ -332,7 +352,7 @@ def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
     return [
         write_result(result.call.id, result.text, None, (), result.call.raw)
-        if result.is_text and result.error is None
+        if result.is_text and result.error is None and not _answers_search(result)
         else _write_any_result(result)
         for result in results
     ]
@@ -340,10 +360,14 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
 
 def _write_any_result(result: Result) -> JsonObject:
     """Write an error, parts, a value as JSON, or what a search of the client's found."""
-    if member(result.call.raw, "type") == SEARCH_CALL:
+    if _answers_search(result):
         return _write_found(result)
     code = None if result.error is None else result.error.code
     return write_result(result.call.id, result.text, code, result.parts, result.call.raw)
+
+
+def _answers_search(result: Result) -> bool:
+    return bool(member(result.call.raw, "type") == SEARCH_CALL)
 
 
 def _write_found(result: Result) -> JsonObject:
@@ -372,38 +396,39 @@ def _namespaces(entries: Iterable[JsonObject]) -> dict[str, str]:
 
 
 def load_found(
-    items: Sequence[WireMessage], entries: Mapping[str, JsonObject]
+    items: Sequence[WireMessage], entries: Mapping[str, JsonObject], search_names: Collection[str]
 ) -> list[WireMessage]:
     """Write each call of the search, and its result, as a search of the client's with definitions.
 
     A made-up pair of them is accepted (a recorded request of pydantic-ai's, 2026-11-28).
     """
-    searches: dict[Any, JsonObject] = {}
+    searches: set[Any] = set()
     written: list[WireMessage] = []
     namespaces = _namespaces(entries.values())
     for item in items:
         call_id, kind = item.get("call_id"), item.get("type")
-        if kind == "function_call" and item.get("name") == SEARCH_NAME:
-            searches[call_id] = item
-            item = _as_search(item)  # noqa: PLW2901 - the item as it is sent
+        if kind == "function_call" and item.get("name") in search_names:
+            searches.add(call_id)
+            item = write_search(call_id, item.get("arguments"))  # noqa: PLW2901 - the item as it is sent
         elif kind == "function_call" and item.get("name") in namespaces:
             # "Missing namespace for function_call" (github/copilot-cli#4519); a call that another
             # provider wrote has none.
             item = {"namespace": namespaces[item["name"]], **item}  # noqa: PLW2901 - the same
         elif kind == "function_call_output" and call_id in searches:
             names = [name for name in names_in(item.get("output")) or () if name in entries]
-            found = [entries[name] for name in names]
-            item = _found_item(call_id, found)  # noqa: PLW2901 - the same
+            item = _found_item(call_id, [entries[name] for name in names])  # noqa: PLW2901 - the same
         written.append(item)
     return written
 
 
-def _as_search(item: JsonObject) -> JsonObject:
-    try:
-        arguments = json.loads(item["arguments"])
-    except (ValueError, TypeError, LookupError):
-        arguments = {}
-    call: JsonObject = {"type": SEARCH_CALL, "call_id": item.get("call_id"), "execution": "client"}
+def write_search(call_id: Any, arguments: Any) -> JsonObject:
+    """Write the item for a search of the client's, whose arguments are an object."""
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except ValueError:
+            arguments = {}
+    call: JsonObject = {"type": SEARCH_CALL, "call_id": call_id, "execution": "client"}
     return {**call, "status": "completed", "arguments": arguments}
 
 
@@ -423,6 +448,8 @@ def write_result(
     is_plain = not parts and code is None and type(call) is dict and "caller" not in call
     if is_plain and call.get("type") == "function_call" and "Error [" not in text:
         return {"type": "function_call_output", "call_id": call_id, "output": text}
+    if member(call, "type") == SEARCH_CALL:
+        return _found_item(call_id, [])
     output = [
         write_piece(part) for part in _mark_parts(parts, code)
     ] or openai_messages.add_error_mark(text, code)

@@ -54,11 +54,16 @@ def _is_call_or_search(item: Any) -> bool:
 IsCall: TypeAlias = Callable[[Any], bool]
 
 
+def _calls_beside(search: str | None) -> IsCall:
+    """Return what tells calls from other items; a search is one if a tool of this name does it."""
+    return _is_call if search is None else _is_call_or_search
+
+
 def recognises(body: Any) -> bool:
     return as_response(body) is not None
 
 
-def read(body: Any, is_call: IsCall = _is_call) -> Read | None:
+def read(body: Any, search: str | None = None) -> Read | None:
     """Read the calls.
 
     A response of JSON in which every item is known is returned as it came; see ``_read_any``.
@@ -86,10 +91,10 @@ def read(body: Any, is_call: IsCall = _is_call) -> Read | None:
                     return [*body["output"]], calls, "completed", NOTHING_CUT, True
         except (LookupError, TypeError, AttributeError):
             pass
-    return _read_any(body, is_call)
+    return _read_any(body, search)
 
 
-def _read_any(body: Any, is_call: IsCall = _is_call) -> Reading | None:
+def _read_any(body: Any, search: str | None = None) -> Reading | None:
     """Read any body.
 
     A response has a status instead of a finish reason; an incomplete response states why.
@@ -97,9 +102,9 @@ def _read_any(body: Any, is_call: IsCall = _is_call) -> Reading | None:
     body = as_response(body)
     if body is None:
         return None
-    output = member(body, "output")
+    output, is_call = member(body, "output"), _calls_beside(search)
     # A call has two ids: a result names the call_id, never the id.
-    calls = [read_call(item) for item in output if is_call(item)]
+    calls = [read_call(item, search) for item in output if is_call(item)]
     reason = member(member(body, "incomplete_details"), "reason")
     # A request needs a type or a role in each item.
     items = [item for item in to_plain_json(output) if "type" in item or "role" in item]
@@ -119,7 +124,7 @@ def _read_any(body: Any, is_call: IsCall = _is_call) -> Reading | None:
     return Reading(sent_items, calls, reason or member(body, "status"), cut_positions)
 
 
-def fold(body: JsonObject, event: JsonObject, is_call: IsCall = _is_call) -> Iterable[Completed]:
+def fold(body: JsonObject, event: JsonObject, search: str | None = None) -> Iterable[Completed]:
     """Merge an event. Items are found by their index, or by their id where a server leaves it out.
 
     When an item is done, the server sends the whole item once more, and at the end all of them.
@@ -130,6 +135,7 @@ def fold(body: JsonObject, event: JsonObject, is_call: IsCall = _is_call) -> Ite
     kind = str(event.get("type", ""))
     if kind in _PIECES and _adds_only(body, event, _PIECES[kind]):
         return ()
+    is_call = _calls_beside(search)
     output = body.setdefault("output", [])
     call_positions: dict[int, int] = body.setdefault("x-calls", {})
     body.setdefault("object", "response")
@@ -142,7 +148,7 @@ def fold(body: JsonObject, event: JsonObject, is_call: IsCall = _is_call) -> Ite
         )  # An event with fewer calls must not drop earlier calls.
         body.update({**event["response"], "output": whole_output})
         return (
-            list(enumerate(map(read_call, filter(is_call, whole_output))))
+            list(enumerate(read_call(item, search) for item in whole_output if is_call(item)))
             if kind == "response.completed"
             else ()
         )
@@ -160,7 +166,7 @@ def fold(body: JsonObject, event: JsonObject, is_call: IsCall = _is_call) -> Ite
         position = call_positions.setdefault(at, len(call_positions))
         if not kind.endswith("done") or output[at].get("status") == "incomplete":
             return ()
-        call = read_call(output[at])
+        call = read_call(output[at], search)
         return hold_unless_complete(body, position, call, call.arguments)
     if kind == "response.content_part.added" and 0 <= at < len(output):
         _begin_part(output[at], event)
@@ -344,10 +350,10 @@ def usage(body: Any) -> Usage | None:
     )
 
 
-def with_search(form: ResponseForm) -> ResponseForm:
-    """Return the form that reads a search of the client's as a call, for tools that have one."""
+def with_search(form: ResponseForm, name: str) -> ResponseForm:
+    """Return the form that reads a search of the client's as a call of the tool with this name."""
     return replace(
         form,
-        read=functools.partial(read, is_call=_is_call_or_search),
-        fold=functools.partial(fold, is_call=_is_call_or_search),
+        read=functools.partial(read, search=name),
+        fold=functools.partial(fold, search=name),
     )

@@ -11,7 +11,7 @@ from toolshape._families.openai import schema as openai_schema
 from toolshape._families.wire.bodies import member
 from toolshape._families.wire.provider import Choice, unsupported
 from toolshape._records.calls import Grammar, JsonObject, Namespace, Spec
-from toolshape._records.found import SEARCH_NAME
+from toolshape._records.found import names_of
 
 
 def native_conflict(native: Any, names: Collection[str]) -> str:
@@ -110,9 +110,9 @@ def request(tools: list[JsonObject], choice: Choice) -> JsonObject:
     Raises:
         ExportError: The choice names a search of the client's, which has no name there.
     """
-    is_search = any(entry.get("execution") == "client" for entry in tools)
-    if is_search and SEARCH_NAME in choice.names:
-        message = f"{SEARCH_NAME} cannot be chosen here: a search of the client's has no name"
+    has_search = any(entry.get("execution") == "client" for entry in tools)
+    if has_search and not names_of(tools).issuperset(choice.names):
+        message = "a search cannot be chosen by its name: a search of the client's has none there"
         raise unsupported(choice, "choice", message, "ToolChoiceTypes of openai 3.57.0, 2026-11-28")
     body = openai_schema.request(tools, choice)
     custom = {entry.get("name") for entry in choice.chosen if entry.get("type") == "custom"}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolshape._families.openai import server as openai
-from toolshape._families.openai_responses.messages import write_any_call
+from toolshape._families.openai_responses.messages import write_any_call, write_search
 from toolshape._families.openai_responses.probes import PROBES
 from toolshape._families.wire.server import (
     Address,
@@ -25,7 +25,8 @@ from toolshape._families.wire.server_json import (
     split_text,
     strings_in,
 )
-from toolshape._records.calls import JsonObject, plain_text
+from toolshape._records.calls import JsonObject, WireCall, plain_text
+from toolshape._records.found import SEARCH_NAME
 
 ADDRESS = Address(
     "https://api.openai.com/v1/responses",
@@ -56,7 +57,9 @@ def read_request(body: JsonObject) -> RequestRead:
         tools=tuple(tools),
         messages=tuple(message for message in messages if isinstance(message, dict)),
         native=sum(
-            as_object(entry).get("type") not in ("function", "namespace") for entry in entries
+            as_object(entry).get("type") not in ("function", "namespace")
+            and not _is_client_search(as_object(entry))
+            for entry in entries
         ),
         is_strict=any(tool.is_strict for tool in tools),
         wants_usage=True,
@@ -70,8 +73,15 @@ def _functions(given: list[Any], path: str) -> Iterator[SentTool]:
             yield openai.read_function(entry, f"{path}[{at}]", at, entry)
         elif isinstance(entry, dict) and entry.get("type") == "custom":
             yield openai.read_custom(entry, f"{path}[{at}]", at, entry)
+        elif isinstance(entry, dict) and _is_client_search(entry):
+            yield openai.read_function({**entry, "name": SEARCH_NAME}, f"{path}[{at}]", at, entry)
         elif isinstance(entry, dict) and entry.get("type") == "namespace":
             yield from _functions(as_list(entry.get("tools")), f"{path}[{at}].tools")
+
+
+def _is_client_search(entry: JsonObject) -> bool:
+    """Whether a tool is a search that the client does, which a model calls without a name."""
+    return entry.get("type") == "tool_search" and entry.get("execution") == "client"
 
 
 def deferral_and_search(request: RequestRead) -> Iterator[RequestFault]:
@@ -81,9 +91,7 @@ def deferral_and_search(request: RequestRead) -> Iterator[RequestFault]:
         for entry in as_list(request.body.get("tools"))
     )
     is_of_client = any(
-        as_object(entry).get("type") == "tool_search"
-        and as_object(entry).get("execution") == "client"
-        for entry in as_list(request.body.get("tools"))
+        _is_client_search(as_object(entry)) for entry in as_list(request.body.get("tools"))
     )
     deferred = [tool for tool in request.tools if tool.entry.get("defer_loading") is True]
     if deferred and not has_search:
@@ -130,13 +138,7 @@ def respond(said: Completion) -> JsonObject:
         output.append(
             {"id": f"msg_{seed}", "type": "message", "role": "assistant", "content": [content]}
         )
-    output += [
-        {
-            "id": f"{'fc' if plain_text(call.arguments) is None else 'ctc'}_{call.id}",
-            **write_any_call(call),
-        }
-        for call in said.calls
-    ]
+    output += map(_call_item, said.calls)
     for at, item in enumerate(output):
         item["status"] = "incomplete" if is_cut and at == len(output) - 1 else "completed"
     reason = {"length": "max_output_tokens", "refusal": "content_filter"}.get(said.finish)
@@ -168,6 +170,14 @@ def respond(said: Completion) -> JsonObject:
             "total_tokens": input_tokens + output_tokens,
         }
     return body
+
+
+def _call_item(call: WireCall) -> JsonObject:
+    """Write the item of a call; the call of a search names the tool that the request offers."""
+    if _is_client_search(as_object(call.raw)):
+        return {"id": f"tsc_{call.id}", **write_search(call.id, call.arguments)}
+    prefix = "fc" if plain_text(call.arguments) is None else "ctc"
+    return {"id": f"{prefix}_{call.id}", **write_any_call(call)}
 
 
 def unfold(body: JsonObject) -> Iterator[JsonObject]:

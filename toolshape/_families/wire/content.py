@@ -34,7 +34,7 @@ _READ_KEYS = frozenset(
         "context", "image", "document", "video", "audio", "format", "bytes", "media_type", "url", "image_url", "input_audio",
         "audio_url", "video_url", "document_url", "document_name", "file", "filename", "file_data", "file_url", "inlineData",
         "inline_data", "fileData", "mimeType", "mime_type", "data", "displayName", "display_name", "fileUri", "file_uri",
-        "uri", "value",
+        "uri", "value", "execution", "tools",
     }
 )  # fmt: skip
 """The keys that toolshape reads in text, media, call and result blocks,

@@ -186,7 +186,9 @@ class Deferral(NamedTuple):
     and the wire names of the user's tools. It returns why one request cannot hold both, or an empty
     string. ``own_search`` writes the entry of a search of the user's own, which loads the deferred
     tools in place of the provider's. ``load`` writes the searches in a history so that what they
-    found is loaded again; it takes the entries of the tools that are sent, by the tools' own names.
+    found is loaded again; it takes the entries of the tools that are sent, by the tools' own names and
+    by their wire names, and the names of the search. ``read_search`` changes the form of responses
+    so that a search of the user's own, by its wire name, is read as a call.
     """
 
     mark: Callable[[JsonObject, bool | Namespace], JsonObject]
@@ -196,7 +198,8 @@ class Deferral(NamedTuple):
     evidence: str
     refused: Callable[[Any, Collection[str]], str] | None = None
     own_search: Callable[[JsonObject], JsonObject] = dict
-    load: "Callable[[Sequence[WireMessage], Mapping[str, JsonObject]], list[WireMessage]] | None" = None
+    load: "Callable[[Sequence[WireMessage], Mapping[str, JsonObject], Collection[str]], list[WireMessage]] | None" = None
+    read_search: "Callable[[ResponseForm, str], ResponseForm] | None" = None
 
 
 class Facts(NamedTuple):

@@ -175,7 +175,7 @@ def completion_of(
         calls=tuple(calls),
         reasoning=reasoning,
         finish=finish,
-        usage=(_count_tokens(request.body), _count_tokens([text, *calls])) if sends_usage else None,
+        usage=_usage_of(request, text, calls) if sends_usage else None,
         is_streamed=is_streamed,
     )
 
@@ -202,14 +202,19 @@ def move_calls_to_text(said: Completion, text_format: str) -> Completion:
     )
 
 
+def _usage_of(request: RequestRead, text: str, calls: Iterable[WireCall]) -> tuple[int, int]:
+    written = [call._replace(raw=None) for call in calls]
+    return _count_tokens(request.body), _count_tokens([text, *written])
+
+
 def _count_tokens(node: Any) -> int:
     return len(json.dumps(node, default=str)) // _CHARACTERS_A_TOKEN + 1
 
 
-def _write_call(call: ScriptedCall, request: RequestRead, forms: Forms) -> tuple[str, Any]:
-    """Return the wire name and the arguments of a call."""
+def _write_call(call: ScriptedCall, request: RequestRead, forms: Forms) -> tuple[str, Any, Any]:
+    """Return the wire name and the arguments of a call, and the entry that offers the tool."""
     if call.is_invented:
-        return call.name, call.arguments
+        return call.name, call.arguments, None
     tool_forms = [] if call.tool is None else forms(call.tool)
     offered_tool = sent_tool(request, {call.name, *(form.shape.wire_name for form in tool_forms)})
     if offered_tool is None:
@@ -222,10 +227,9 @@ def _write_call(call: ScriptedCall, request: RequestRead, forms: Forms) -> tuple
             f"{message}; for a name that the model makes up, use invents({call.name!r})"
         )
     if call.is_raw:
-        return str(offered_tool.name), call.arguments
-    return str(offered_tool.name), write_arguments(
-        sent_form(tool_forms, offered_tool), call.arguments
-    )
+        return str(offered_tool.name), call.arguments, offered_tool.entry
+    written = write_arguments(sent_form(tool_forms, offered_tool), call.arguments)
+    return str(offered_tool.name), written, offered_tool.entry
 
 
 def generate_turn(
