@@ -352,7 +352,7 @@ def write_calls(calls: Sequence[WireCall]) -> list[WireMessage]:
 def write_results(results: Sequence[Result]) -> list[WireMessage]:
     return [
         write_result(result.call.id, result.text, None, (), result.call.raw)
-        if result.is_text and result.error is None and not _answers_search(result)
+        if result.is_text and result.error is None
         else _write_any_result(result)
         for result in results
     ]
@@ -360,14 +360,10 @@ def write_results(results: Sequence[Result]) -> list[WireMessage]:
 
 def _write_any_result(result: Result) -> JsonObject:
     """Write an error, parts, a value as JSON, or what a search of the client's found."""
-    if _answers_search(result):
+    if member(result.call.raw, "type") == SEARCH_CALL:
         return _write_found(result)
     code = None if result.error is None else result.error.code
     return write_result(result.call.id, result.text, code, result.parts, result.call.raw)
-
-
-def _answers_search(result: Result) -> bool:
-    return bool(member(result.call.raw, "type") == SEARCH_CALL)
 
 
 def _write_found(result: Result) -> JsonObject:
@@ -448,7 +444,7 @@ def write_result(
     is_plain = not parts and code is None and type(call) is dict and "caller" not in call
     if is_plain and call.get("type") == "function_call" and "Error [" not in text:
         return {"type": "function_call_output", "call_id": call_id, "output": text}
-    if member(call, "type") == SEARCH_CALL:
+    if member(call, "type") == SEARCH_CALL:  # an error, or the words of a hook: nothing is found
         return _found_item(call_id, [])
     output = [
         write_piece(part) for part in _mark_parts(parts, code)
