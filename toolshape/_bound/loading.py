@@ -20,7 +20,7 @@ def load_found(
 ) -> list[WireMessage]:
     """Return the messages, with what searches of the user's found loaded again.
 
-    Without such a search beside deferred tools, nothing changes.
+    Without such a search, nothing changes; without deferred tools beside it, nothing is loaded.
 
     Args:
         bound: The tools of the request.
@@ -39,7 +39,7 @@ def load_found(
             entry = json.loads(shape.entry)
             entries[shape.wire_name] = entries[shape.name] = entry
     if not any(map(deferral.is_marked, entries.values())):
-        return [*messages]
+        return deferral.load(messages, {}, ())  # nothing is loaded, and no reference may be left
     return deferral.load(messages, entries, {SEARCH_NAME, own.wire_name})
 
 

@@ -228,10 +228,11 @@ class Registry:
     def search(self, *, k: int = 8, embed: "Embed | None" = None) -> Tool[..., Any]:
         """Return a tool, ``tool_search``, with which a model finds the tools of this registry.
 
-        Add it to what you bind. Anthropic and OpenAI's Responses API load what it finds: mark the
-        tools as ``deferred``, and the request keeps its prefix, so the cache keeps it, too. Other
-        providers get the names and descriptions as a text. It always searches the tools that the
-        registry has at that moment.
+        Add it to what you bind, under any name. Anthropic and OpenAI's Responses API load what it
+        finds: mark the tools as ``deferred``, and the request keeps its prefix, so the cache keeps
+        it, too. Other providers get the names and descriptions as a text. It searches the tools
+        that the registry has at that moment; called by a model, it finds those that the request
+        holds. In a ``Conversation``, three searches without a call end it.
 
         Args:
             k: How many tools it returns at most.

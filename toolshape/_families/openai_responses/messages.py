@@ -172,8 +172,8 @@ def _search_part(item: JsonObject) -> ToolCallPart | ToolResultPart:
         return call_part(call._replace(arguments=json.dumps(call.arguments)), "")
     names: list[Any] = []
     for entry in item.get("tools") or ():
-        functions = entry.get("tools") if entry.get("type") == "namespace" else [entry]
-        names += [function.get("name") for function in functions or ()]
+        functions = entry.get("tools") if member(entry, "type") == "namespace" else [entry]
+        names += filter(None, (member(function, "name") for function in functions or ()))
     return result_part(item.get("call_id"), SEARCH_NAME, found_text(names), raw=item)
 
 
