@@ -12,6 +12,7 @@ from session_events import live, realtime
 from zoo import CASES
 
 import toolshape
+from toolshape.testing import FakeSession
 
 TOOLS = toolshape.Registry([case.function for case in CASES.values()])
 CALL = ("weather", {"city": "Bonn"}, "call_1")
@@ -87,3 +88,25 @@ def test_the_sdk_object_of_a_cancellation() -> None:
     taken_back = {"toolCallCancellation": {"ids": ["call_1"]}}
     session.feed(genai_types.LiveServerMessage.model_validate(taken_back))
     assert list(session.plan().run()) == []
+
+
+@pytest.mark.parametrize("provider", ["openai-realtime", "gemini-live"])
+def test_what_our_fake_sends_is_what_the_sdk_knows(provider: str) -> None:
+    fake = FakeSession(provider, WEATHER)
+    fake.says("Let me see.").calls(weather, city="Bonn")
+    fake.says("Sunny.")
+    fake.calls(weather, city="Rome").cuts("length")
+    request = WEATHER.bind(provider).request()
+    first = (
+        {"setup": {"model": "models/m", **request}}
+        if provider == "gemini-live"
+        else {"type": "session.update", "session": request}
+    )
+    frames = [*fake.connect("m"), *fake.receive(first), *fake.speak(), *fake.speak(), *fake.speak()]
+    assert len(frames) > 4
+    for frame in frames:
+        if provider == "gemini-live":
+            genai_types.LiveServerMessage.model_validate(frame)
+        else:
+            known = TypeAdapter(realtime_types.RealtimeServerEvent).validate_python(frame)
+            assert known.type == frame["type"]

@@ -14,6 +14,7 @@ if typing.TYPE_CHECKING:
     from toolshape.testing._fake.exchange import Exchange
     from toolshape.testing._fake.fake import Fake
     from toolshape.testing._fake.refusals import Refused
+    from toolshape.testing._fake.session import FakeSession
     from toolshape.testing._fake.turn import Turn
     from toolshape.testing._laws import (
         LawBrokenError,
@@ -28,6 +29,7 @@ if typing.TYPE_CHECKING:
 __all__ = [
     "Exchange",
     "Fake",
+    "FakeSession",
     "LawBrokenError",
     "Refused",
     "SilentlyWrongError",
@@ -45,6 +47,7 @@ __all__ = [
 _PLACES = {
     "Exchange": "toolshape.testing._fake.exchange",
     "Fake": "toolshape.testing._fake.fake",
+    "FakeSession": "toolshape.testing._fake.session",
     "Refused": "toolshape.testing._fake.refusals",
     "Turn": "toolshape.testing._fake.turn",
     **dict.fromkeys(

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from toolshape._families.gemini import GEMINI_OPENAPI, GEMINI_OPENAPI_UPPER
+from toolshape._families.gemini_live.server import SERVER
 from toolshape._families.gemini_live.session import (
     incomplete,
     read,
@@ -32,6 +33,7 @@ GEMINI_LIVE = replace(
         go_on=None,
         evidence="LiveServerMessage of google-genai 3.6.1, "
         "ai.google.dev/gemini-api/docs/live-api/tools, 2026-11-28",
+        server=SERVER,
     ),
     histories=None,
     server=None,

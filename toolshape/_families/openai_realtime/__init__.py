@@ -5,6 +5,7 @@ from dataclasses import replace
 from toolshape._families.openai import OPENAI
 from toolshape._families.openai_realtime.messages import write_calls, write_results
 from toolshape._families.openai_realtime.schema import envelope, request
+from toolshape._families.openai_realtime.server import SERVER
 from toolshape._families.openai_realtime.session import (
     ending,
     incomplete,
@@ -54,6 +55,7 @@ OPENAI_REALTIME = replace(
         incomplete=incomplete,
         go_on={"type": "response.create"},
         evidence=EVIDENCE,
+        server=SERVER,
     ),
     histories=None,
     server=None,

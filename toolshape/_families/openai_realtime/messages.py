@@ -1,6 +1,7 @@
 """Writes calls and results as the events that a client of OpenAI's Realtime API sends."""
 
 import hashlib
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,9 +9,10 @@ from toolshape._families.openai_responses.messages import write_any_call, write_
 from toolshape._records.calls import JsonObject, WireCall, WireMessage
 from toolshape._records.result import Result
 
-LONGEST_ID = 32
-"""The most characters of an id that a client gives: "string too long. Expected a string with
-maximum length 32" (several logs of the server, the newest read on 2026-11-28).
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,32}")
+"""The ids that a client may give: "string too long. Expected a string with maximum length 32"
+(several logs of the server, the newest read on 2026-11-28), and no other signs
+(livekit/agents#5652, 2026-05).
 """
 
 
@@ -40,6 +42,6 @@ def created(item: JsonObject) -> JsonObject:
 def _short(call_id: Any) -> str:
     """Return an id that the server takes, the same for a call and for its result."""
     text = str(call_id)
-    if len(text) <= LONGEST_ID:
+    if _ID.fullmatch(text):
         return text
     return f"call_{hashlib.sha256(text.encode(errors='replace')).hexdigest()[:24]}"

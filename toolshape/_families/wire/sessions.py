@@ -1,9 +1,10 @@
 """What one event says of a session: a connection over which one model answers many times."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from toolshape._families.wire.server import Completion, SentTool
 from toolshape._records.calls import JsonObject
 
 WireFields = tuple[str, str, Any, Any]
@@ -55,6 +56,40 @@ class SessionEvent(NamedTuple):
 NOTHING = SessionEvent()
 
 
+class ClientMessage(NamedTuple):
+    """What one message of a client says to a server, and what the server says at once.
+
+    ``tools`` are the tools of the session from now on. ``answered`` are the ids of the calls that
+    have their results. ``asks`` says that the model is asked to speak. ``refusal`` is the error of
+    a message that the server does not take: its code, its words, and the evidence of both.
+    """
+
+    tools: tuple[SentTool, ...] | None = None
+    answered: tuple[str, ...] = ()
+    asks: bool = False
+    said: tuple[JsonObject, ...] = ()
+    refusal: tuple[str, str, str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SessionServer:
+    """How the provider's server takes part in a session, for fakes.
+
+    Args:
+        opens: What it says when the connection opens, to a client of this model.
+        read: Reads a message of the client; the ids are those of the calls that wait for a result.
+        respond: Writes a response of the model.
+        refuse: Writes an error, by its code and words; ``None`` if errors end the connection.
+        sends_cut_calls: Whether it sends a call that was cut off; otherwise a call comes whole.
+    """
+
+    opens: Callable[[str], list[JsonObject]]
+    read: Callable[[JsonObject, Collection[str]], ClientMessage]
+    respond: Callable[[Completion], list[JsonObject]]
+    refuse: Callable[[str, str], JsonObject] | None
+    sends_cut_calls: bool
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SessionForm:
     """How the events of a session are read.
@@ -66,9 +101,11 @@ class SessionForm:
         go_on: The message that asks the model to go on after its calls are answered; ``None`` if it
             does so by itself.
         evidence: The source of this form, with its date.
+        server: The other side of the connection.
     """
 
     read: Callable[[JsonObject, JsonObject], SessionEvent | None]
     incomplete: Callable[[JsonObject], Sequence[SessionCall]]
     go_on: JsonObject | None
     evidence: str
+    server: SessionServer
