@@ -4,6 +4,7 @@ right one.
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -73,10 +74,9 @@ def _read_questions(path: Path) -> list[_Question]:
     for number, line in enumerate(path.read_bytes().removeprefix(_MARK).split(b"\n"), 1):
         if not line.strip():
             continue
-        try:
+        question: Any = None
+        with suppress(ValueError, RecursionError):
             question = json.loads(line)
-        except (ValueError, RecursionError):
-            question = None
         if not _is_question(question):
             raise TargetError(
                 f'{path}, line {number}: a question is {{"query": "...", "tools": ["name"]}}, '
