@@ -1,6 +1,21 @@
-"""Finds the branch of a union that a value matches, and decides whether
-branches can be distinguished at all.
+"""Finds the branch of a union that a value matches, and decides whether branches
+can be distinguished at all.
 """
+
+# A union has no arrow of its own: each branch has one, and the value says which is meant. So two
+# questions are answered here.
+#
+# The first is asked of every value, on its way back and out: which branch does it fit? Only its
+# outermost level is looked at (types, names of fields, constants), and what is inside only where
+# several branches fit so far. Then the first counts, as for whoever reads the schema from the top.
+#
+# The second is asked once, when the schema is rewritten: is there a value that fits two branches?
+# Not if constants tell them apart that all of them require. Otherwise each pair in which a branch
+# is rewritten is compared, until it is certain that they share no value. What is not certain is
+# reported as a loss by ``walk``, before and after the rewrite apart.
+#
+# Definitions come from anywhere, so each question has a budget of levels and of steps, and both err
+# to the side that is told: a value over its budget may fit, a pair over it may share a value.
 
 import json
 import math
