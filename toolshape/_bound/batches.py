@@ -128,7 +128,7 @@ class Accounts:
         if is_text or not all(isinstance(each, str) for each in ids):
             raise UsageError("expected= is a collection of ids, which are texts")
         self._ids: Sequence[str] = ids
-        # A set has no order, and a line whose id stands elsewhere proves that the lines have another.
+        # A set has no order, and a line whose id stands elsewhere proves that the lines have none.
         self._is_in_order = self._form.is_ordered and not isinstance(given, (set, frozenset))
         self._expected: frozenset[str] | None = None if given is None else frozenset(ids)
         self._may_quote = may_quote

@@ -6,6 +6,7 @@ from typing import Any
 
 from toolshape._bound.bound import Bound, bound_tools_of
 from toolshape._records.calls import JsonObject, WireMessage
+from toolshape._records.errors import ExportError
 from toolshape._records.found import SEARCH_NAME, names_of
 from toolshape.messages import Message, calls_in
 
@@ -43,7 +44,23 @@ def load_found(
     return deferral.load(messages, entries, {SEARCH_NAME, own.wire_name})
 
 
-def has_searched_enough(bound: Bound, messages: Sequence[Message]) -> bool:
+def choice_after_searches(
+    bound: Bound, messages: Sequence[Message], model: str | None
+) -> str | None:
+    """Return ``"none"`` after three searches without a call, so that the model has to answer.
+
+    Where the provider cannot forbid calls, as Bedrock, only what the model read says so.
+    """
+    if not _has_searched_enough(bound, messages):
+        return None
+    try:
+        bound.request(choice="none", model=model)
+    except ExportError:
+        return None
+    return "none"
+
+
+def _has_searched_enough(bound: Bound, messages: Sequence[Message]) -> bool:
     """Whether the model has searched three times since somebody spoke, and called nothing else."""
     own = bound_tools_of(bound).search
     if own is None:

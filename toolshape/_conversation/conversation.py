@@ -929,8 +929,7 @@ class Conversation:
             provider = with_text_format(get(provider), text_calls)
         bound = self.tools.bind(provider, strict, output=output)
         if choice is None and bound_tools_of(bound).search is not None:
-            is_enough = _bound.loading.has_searched_enough(bound, self._messages)
-            choice = "none" if is_enough else None
+            choice = _bound.loading.choice_after_searches(bound, self._messages, model)
         request = self.tools.request(
             provider,
             choice=choice,

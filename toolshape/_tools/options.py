@@ -73,6 +73,10 @@ def _are_keys(value: Any) -> bool:
     return isinstance(value, Mapping) and all(isinstance(keys, Mapping) for keys in value.values())
 
 
+def _is_flag_or(kind: type[Namespace] | type[Grammar], value: Any) -> bool:
+    return isinstance(value, bool) or (isinstance(value, kind) and value.is_right)
+
+
 def _is_decision(value: Any) -> bool:
     if isinstance(value, bool):
         return True
@@ -132,9 +136,7 @@ class Options(NamedTuple):
     deferred: Annotated[
         bool | Namespace,
         Kind(
-            lambda value: (
-                isinstance(value, bool) or (isinstance(value, Namespace) and value.is_right)
-            ),
+            lambda value: _is_flag_or(Namespace, value),
             "must be True, False, or a Namespace with a name (1 to 64 of a-z A-Z 0-9 _ -) and a "
             "description",
         ),
@@ -142,9 +144,7 @@ class Options(NamedTuple):
     free_text: Annotated[
         bool | Grammar,
         Kind(
-            lambda value: (
-                isinstance(value, bool) or (isinstance(value, Grammar) and value.is_right)
-            ),
+            lambda value: _is_flag_or(Grammar, value),
             'must be True, False, or a Grammar with a syntax ("lark" or "regex") and a definition',
         ),
     ] = False

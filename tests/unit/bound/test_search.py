@@ -12,6 +12,8 @@ from toolshape import Conversation, ExportError, Namespace, Registry, UsageError
 from toolshape._bound.search import words_of
 from toolshape._bound.targets import TargetError
 from toolshape._cli.searching import _read_questions
+from toolshape._families import available, get
+from toolshape.ledger import Ledger
 from toolshape.testing import Fake
 
 
@@ -576,6 +578,68 @@ def test_three_searches_without_a_call_end_it(provider: str) -> None:
     assert chat.request(provider, choice="auto").get("tool_choice") in ("auto", {"type": "auto"})
     chat.user("Then something else.")
     assert "tool_choice" not in chat.request(provider)
+
+
+@pytest.mark.parametrize(
+    "provider", [name for name in available() if get(name).histories is not None]
+)
+def test_after_three_searches_each_provider_can_be_asked(provider: str) -> None:
+    """Bedrock cannot forbid calls: there the model has only read that it should end."""
+    chat = Conversation(WITH_SEARCH)
+    chat.user("x")
+    for number in range(3):
+        chat.request("anthropic")
+        call = {**MAIL["content"][0], "id": f"t{number}"}  # type: ignore[index]
+        chat.dispatch({**MAIL, "content": [call]})
+    choice = None if provider == "bedrock" else "none"
+    expected = WITH_SEARCH.request(provider, model="m", choice=choice)
+    asked = chat.request(provider, model="m")
+    for key, value in expected.items():
+        if isinstance(value, dict):
+            assert value.items() <= asked[key].items()
+        else:
+            assert asked[key] == value
+    assert ("tools" in asked) == ("tools" in expected)
+
+
+def test_an_approval_beside_a_search_keeps_both(tmp_path: Path) -> None:
+    """Also where the turn is stored while the approval waits: the search is not run again."""
+
+    @tool(approve=True)
+    def pay(amount: int) -> str:
+        """Pays."""
+        return "paid"
+
+    tools = Registry([*TOOLS, pay, TOOLS.search()])
+    call = {
+        "type": "function_call",
+        "call_id": "p1",
+        "name": "pay",
+        "arguments": '{"amount": 1}',
+        "status": "completed",
+    }
+    body = {**searched("mail"), "output": [*searched("mail")["output"], call]}
+    seen = []
+    for is_restored in (False, True):
+        chat = Conversation(tools)
+        chat.user("x")
+        chat.request("openai-responses")
+        with Ledger(tmp_path / f"{is_restored}.db") as ledger:
+            chat.dispatch(body, ledger=ledger)
+            if is_restored:
+                chat = Conversation.from_json(json.loads(json.dumps(chat.to_json())), tools)
+            chat.approve("p1")
+            chat.run(ledger=ledger)
+        seen.append(chat.request("openai-responses")["input"][1:])
+    assert seen[0] == seen[1]
+    kinds = [item["type"] for item in seen[0]]
+    assert kinds == [
+        "tool_search_call",
+        "function_call",
+        "tool_search_output",
+        "function_call_output",
+    ]
+    assert [each["name"] for each in seen[0][2]["tools"]] == ["send_mail"]
 
 
 def test_a_search_is_never_deferred() -> None:
