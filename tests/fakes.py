@@ -4,7 +4,8 @@ import copy
 import json
 from typing import Any
 
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 from toolshape.testing import Fake
 
 __all__ = ["FAKED", "MODEL", "asked", "body_of", "collected", "keywords", "path_of"]

@@ -12,7 +12,7 @@ from typing import Any
 from rows import ROWS
 
 from toolshape import File, Image, Registry, ResponseError, Text, ToolError, UsageError, tool
-from toolshape._families import available
+from toolshape._families.names import available
 from toolshape._validation.coercion import RULES
 
 ODD: list[Any] = [

@@ -11,7 +11,8 @@ from zoo import CASES
 
 from toolshape import Registry
 from toolshape._bound.bound import Bound, bound_tools_of
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 from toolshape._history.outbound import CallWriter
 from toolshape._records.parts import Image, Text
 from toolshape.messages import (

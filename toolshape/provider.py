@@ -5,8 +5,8 @@ to JSON. A package registers its provider as an entry point of the group ``tools
 ``toolshape.testing.check_provider`` checks a provider against the laws.
 """
 
-from toolshape._families import available, family_of, get, recognised
-from toolshape._families.names import ProviderName
+from toolshape._families import family_of, get, recognised
+from toolshape._families.names import ProviderName, available
 from toolshape._families.wire import bodies, ids
 from toolshape._families.wire.histories import IN_ONE_MESSAGE, Histories, HistoryRule, history_rules
 from toolshape._families.wire.provider import (

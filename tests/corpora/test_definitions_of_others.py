@@ -11,7 +11,8 @@ from shared import corpus
 from test_sdk_types import TOOLS
 
 from toolshape import DefinitionError, ExportError, Registry, Tool
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 from toolshape._families.wire.provider import Provider
 from toolshape._tools.export import to_wire
 from toolshape.testing import LawBrokenError

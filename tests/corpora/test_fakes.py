@@ -10,7 +10,8 @@ from fakes import MODEL, asked, keywords
 from shared import corpus
 from test_rules import SURFACES as WITH_RULES
 
-from toolshape._families import available, family_of, get
+from toolshape._families import family_of, get
+from toolshape._families.names import available
 from toolshape.testing import Fake
 
 SURFACES = {

@@ -15,7 +15,8 @@ import pytest
 from test_real_functions import importable, load
 
 from toolshape import DefinitionError, ExportError, Output, tool
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 from toolshape._tools.tool import record_of
 from toolshape.testing import check_output
 

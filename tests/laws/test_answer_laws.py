@@ -11,7 +11,8 @@ import pytest
 from zoo import CASES
 
 from toolshape import DefinitionError, ExportError, Output
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 from toolshape._families.wire.content import answer_text
 from toolshape._families.wire.provider import AnswerText, Provider
 from toolshape._schema import rewrites

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import get_args
 
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 from toolshape._families.wire.histories import HistoryRuleName
 
 PAGE = Path(__file__).parents[2] / "docs" / "histories.md"

@@ -10,7 +10,8 @@ from jsonschema import Draft202012Validator
 from zoo import CASES
 
 from toolshape import CallError, Registry, Tool
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 from toolshape._families.ollama import schema as ollama
 from toolshape._schema import constrained as structure, rewrites, walk
 from toolshape._schema.lens import Change, UnsupportedError

@@ -4,7 +4,8 @@ import pytest
 from odd_schemas import ODD
 
 from toolshape import Tool
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 from toolshape._tools.export import to_wire
 from toolshape.testing._laws import check_shape
 

@@ -13,7 +13,8 @@ from zoo import CASES
 
 from toolshape import Registry, tool
 from toolshape._cli.rulebook.probes import rule_book
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 from toolshape._families.wire.provider import Provider
 from toolshape._records.report import Entry
 

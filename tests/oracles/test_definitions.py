@@ -13,7 +13,8 @@ from jsonschema.validators import extend, validator_for
 from lanes import Case, check_drawn, check_kept, in_blocks
 
 from toolshape import DefinitionError, ExportError, Registry, Tool
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 
 LANE = "definitions"
 TARGETS = [

@@ -67,7 +67,7 @@ def asking(provider: str, output: Output[Any]) -> dict[str, Any]:
 def written(provider: str, output: Output[Any], canonical: Any) -> str:
     """An answer as a model writes it: in the form of the schema that was sent."""
     from toolshape._answers.export import output_to_wire
-    from toolshape._answers.output import record_of_output
+    from toolshape._answers.record import record_of_output
 
     out = output_to_wire(
         output.bind(provider).provider, record_of_output(output).spec, "auto"

@@ -13,7 +13,8 @@ from rows import ROWS
 from zoo import CASES
 
 from toolshape import Registry, UsageError, tool
-from toolshape._families import available, get, recognised
+from toolshape._families import get, recognised
+from toolshape._families.names import available
 
 
 @tool

@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from toolshape._cli.cli import main
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 from toolshape.testing import Fake, Turn
 
 KEY = "sk-secret-4711"

@@ -21,7 +21,7 @@ from responses import outcomes, response
 from test_mcp_server import COMMAND, HERE, over_http, run
 
 from toolshape import DefinitionError, Registry, UsageError, tool
-from toolshape._families import available
+from toolshape._families.names import available
 from toolshape.ledger import Ledger
 from toolshape.mcp import connect, server
 

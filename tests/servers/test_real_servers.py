@@ -9,7 +9,7 @@ import pytest
 from responses import response
 from test_mcp_server import run
 
-from toolshape._families import available
+from toolshape._families.names import available
 from toolshape.mcp import connect
 
 PLACE = os.environ.get("TOOLSHAPE_SERVERS", "")

@@ -1,12 +1,11 @@
 """The type that a model's answer must have, for any provider."""
 
-from collections.abc import Callable, Mapping
-from operator import attrgetter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from toolshape._answers.answer import ANSWER_FIELD
 from toolshape._answers.bound_output import BoundOutput, bind_output
-from toolshape._answers.record import OutputRecord, record_output
+from toolshape._answers.record import record_of_output, record_output
 from toolshape._function.annotations import calling_frame
 from toolshape._records.calls import Finding, JsonSchema, Strictness
 from toolshape._schema.references import prune
@@ -135,12 +134,6 @@ class Output(Generic[T]):
         if bound is None or (bound.provider is not provider and not isinstance(provider, str)):
             bound = self._bounds[key] = bind_output(self._record, provider, strictness)
         return bound
-
-
-record_of_output: Callable[[Output[Any]], OutputRecord] = attrgetter("_record")
-"""Returns the ``OutputRecord`` of an ``Output``, for the modules that
-export outputs and read answers.
-"""
 
 
 def findings_of(output: Output[Any]) -> tuple[Finding, ...]:

@@ -8,9 +8,10 @@ import inspect
 import json
 import re
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_origin
+from operator import attrgetter
+from typing import Any, Literal, Protocol, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -166,6 +167,17 @@ def _without_words(node: Any) -> Any:
         elif keyword not in ("title", "description"):
             kept[keyword] = _without_words(value) if keyword in HOLDS_SCHEMAS else value
     return kept
+
+
+class Recorded(Protocol):
+    """What an ``Output`` is, for the modules below it: whatever has such a record."""
+
+    @property
+    def _record(self) -> OutputRecord: ...
+
+
+record_of_output: Callable[[Recorded], OutputRecord] = attrgetter("_record")
+"""Returns the record of an ``Output``, for the modules that export outputs and read answers."""
 
 
 def record_output(

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolshape._answers.output import Output, record_of_output
-from toolshape._answers.record import type_key
+from toolshape._answers.output import Output
+from toolshape._answers.record import record_of_output, type_key
 from toolshape._bound.bound import Bound, bound_tools_of, observe_resumed
 from toolshape._bound.bound_tools import bind_tools, canonical_calls
 from toolshape._bound.store import Key, Store, Use
@@ -72,6 +72,7 @@ class Bindings:
         bound = contents.bounds.get(output_key)
         if bound is None or bound.provider is not resolved_provider:
             read_all(contents.tools.values())
+            asked_output = None if output is None else _output(output)
             bound_tools = bind_tools(
                 tools=contents.tools.values(),
                 provider=resolved_provider,
@@ -81,7 +82,7 @@ class Bindings:
                 hooks=contents.hooks,
                 observers=contents.observers,
                 default_effect=contents.default_effect,
-                output=None if output is None else _output(output),
+                output=asked_output,
             )
             for tool in contents.tools.values():
                 record_of(tool).log_findings()
@@ -94,7 +95,7 @@ class Bindings:
                 store.contents = replace(
                     store.contents,
                     used={key: Use(resolved_provider, output), **store.contents.used},
-                    outputs=_with_output(store.contents.outputs, bound_tools.output),
+                    outputs=_with_output(store.contents.outputs, asked_output),
                 )
         return bound
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from toolshape._answers.output import Output, record_of_output
+from toolshape._answers.record import Recorded, record_of_output
 from toolshape._answers.target import AnswerTarget, compile_target, name_conflict
 from toolshape._families.receive import read_response
 from toolshape._families.wire.provider import Provider
@@ -54,7 +54,7 @@ class BoundTools:
     shapes: Mapping[str, Shape]
     handlers: Handlers
     reader: Provider
-    output: Output[Any] | None
+    output: Recorded | None
     search: Shape | None
     is_direct: bool
 
@@ -111,7 +111,7 @@ def bind_tools(
     hooks: Sequence[Hook] = (),
     observers: Sequence[Any] | None = None,
     default_effect: DefaultEffect = None,
-    output: Output[Any] | None = None,
+    output: Recorded | None = None,
 ) -> BoundTools:
     """Compile tools for a provider, and the output that is sent beside the tools.
 

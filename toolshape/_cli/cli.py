@@ -12,7 +12,8 @@ from typing import Any
 from toolshape._answers.output import findings_of
 from toolshape._bound import compatibility
 from toolshape._bound.registry import without_strict
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 from toolshape._families.wire.provider import Limit
 from toolshape._records.calls import Strictness
 from toolshape._records.errors import ToolshapeError

@@ -24,7 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 from toolshape._bound.targets import TargetError
-from toolshape._families import available
+from toolshape._families.names import available
 from toolshape._records.errors import UsageError
 from toolshape._records.report import table
 from toolshape._records.shown import escape_invisible

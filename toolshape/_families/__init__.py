@@ -9,15 +9,17 @@ import copyreg
 import functools
 import importlib
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Collection, Iterator, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
+from toolshape._families.names import available, entry_points
 from toolshape._families.wire.provider import Provider, ProviderOrName
 from toolshape._records.errors import ExportError, Problem, ResponseError, nearest
 
-ENTRY_POINTS = "toolshape.providers"
 _MOST_SPOKEN = "openai"  # several families may recognise a bare message: bound providers come first, then this family
 _VENDORS = "openai.vendors"
+_TEXT_CALLS, _TEXT_FORMATS = "text.mixed", "text.formats"
 _SHARED = frozenset(
     {"names", "receive", "wire"}
 )  # what families share: the other modules beside this one are families
@@ -36,7 +38,7 @@ def get(provider: ProviderOrName) -> Provider:
         raise _no_such_provider(provider)
     built_in = _find(provider)
     if built_in is None:
-        for entry in _entry_points():
+        for entry in entry_points():
             if entry.name != provider:
                 continue
             return _load(entry)
@@ -94,11 +96,10 @@ def _no_such_provider(name: Any) -> ExportError:
 
 def _nearest_with_text_calls(name: str) -> str | None:
     """Return the likely name for one such as ``vlm+hermse``; ``None`` if one half is like no name."""
-    from toolshape._families.text.formats import FORMATS  # noqa: PLC0415 - only the error needs it
-
+    formats = _text_formats()
     base, _, text_format = name.partition("+")
     known_base = base if _find(base) is not None else nearest(base, available())
-    known_format = text_format if text_format in FORMATS else nearest(text_format, FORMATS)
+    known_format = text_format if text_format in formats else nearest(text_format, formats)
     likely = f"{known_base}+{known_format}"
     return likely if known_base and known_format and _find(likely) is not None else None
 
@@ -129,26 +130,6 @@ _OTHER_NAMES: Mapping[str, str] = {
 """
 
 
-def available() -> tuple[str, ...]:
-    """Return the names of all providers: in this package, and in the
-    entry points of installed packages.
-    """
-    return tuple(
-        sorted(
-            {
-                *(provider.name for provider in _built_in()),
-                *(entry.name for entry in _entry_points()),
-            }
-        )
-    )
-
-
-def _entry_points() -> Iterable[Any]:
-    import importlib.metadata  # noqa: PLC0415 - would add a tenth to the package's import time, for few programs
-
-    return importlib.metadata.entry_points(group=ENTRY_POINTS)
-
-
 def _built_in() -> Iterator[Provider]:
     """Yield this package's providers in the order in which ``family_of`` tries
     them; load one module at a time.
@@ -167,16 +148,25 @@ def _modules() -> tuple[str, ...]:
     return (_MOST_SPOKEN, *other_modules, _VENDORS)
 
 
+def _load_module(module: str) -> ModuleType:
+    """Import a module of a family when its first provider is asked for."""
+    return importlib.import_module(f"{__name__}.{module}")
+
+
+def _text_formats() -> Collection[str]:
+    formats: Collection[str] = _load_module(_TEXT_FORMATS).FORMATS
+    return formats
+
+
 @functools.lru_cache(_MOST_NAMES)
 def _providers_of(module: str) -> Mapping[str, Provider]:
     """Return the providers of one wire family, by name; return an empty
     mapping if there is no such module.
     """
-    name = f"{__name__}.{module}"
     try:
-        family = importlib.import_module(name)
+        family = _load_module(module)
     except ModuleNotFoundError as error:
-        if error.name != name:
+        if error.name != f"{__name__}.{module}":
             raise
         return {}
     return {provider.name: provider for provider in family.PROVIDERS}
@@ -206,12 +196,13 @@ def _with_text_calls(name: str, text_format: str) -> Provider | None:
     """Return a provider such as ``vllm+hermes``, which also reads calls in the
     text; ``None`` for an unknown name.
     """
-    from toolshape._families.text.mixed import with_text_calls  # noqa: PLC0415 - few programs need it
-
     provider = _find(name)
     if provider is None:
         return None
-    return with_text_calls(provider, text_format)
+    combined_provider: Provider | None = _load_module(_TEXT_CALLS).with_text_calls(
+        provider, text_format
+    )
+    return combined_provider
 
 
 def with_text_format(provider: Provider, text_format: str) -> Provider:
@@ -227,18 +218,17 @@ def with_text_format(provider: Provider, text_format: str) -> Provider:
         combined_provider = None
     if combined_provider is not None:
         return combined_provider
-    from toolshape._families.text.formats import FORMATS  # noqa: PLC0415 - only the error needs it
-
-    if text_format in FORMATS:
+    formats = _text_formats()
+    if text_format in formats:
         message = (
             "text_calls= is for the forms that servers of open models have (OpenAI's, "
             "Anthropic's, Ollama's), "
             f"not for {provider.name}"
         )
     else:
-        suggestion = nearest(str(text_format), FORMATS)
+        suggestion = nearest(str(text_format), formats)
         message = f"there is no text format {text_format!r}" + (
-            f": did you mean {suggestion!r}?" if suggestion else f"; there are {', '.join(FORMATS)}"
+            f": did you mean {suggestion!r}?" if suggestion else f"; there are {', '.join(formats)}"
         )
     problem = Problem(path="text_calls", rule="provider", message=message)
     raise ExportError(provider=provider.name, tool=None, problems=[problem])

@@ -1,6 +1,13 @@
-"""The names of this package's providers, as type checkers and editors read them."""
+"""The names of providers: this package's, as type checkers and editors read them, and those of
+installed packages.
 
-from typing import Literal, TypeAlias
+No family is imported for a name: see ``get`` in the package for what a name stands for.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Literal, TypeAlias, get_args
+
+ENTRY_POINTS = "toolshape.providers"
 
 ProviderName: TypeAlias = Literal[
     "anthropic", "anthropic:described", "azure", "bedrock", "cerebras", "cohere", "copilot",
@@ -72,3 +79,17 @@ with the format of these calls.
 
 Other providers that serve open models have such names, too: ``together+hermes``.
 """
+
+
+def available() -> tuple[str, ...]:
+    """Return the names of all providers: in this package, and in the
+    entry points of installed packages.
+    """
+    return tuple(sorted({*get_args(ProviderName), *(entry.name for entry in entry_points())}))
+
+
+def entry_points() -> Iterable[Any]:
+    """Return the providers of installed packages, not yet loaded."""
+    import importlib.metadata  # noqa: PLC0415 - would add a tenth to the package's import time, for few programs
+
+    return importlib.metadata.entry_points(group=ENTRY_POINTS)

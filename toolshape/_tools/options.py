@@ -207,7 +207,7 @@ _EFFECTS = get_args(Effect)
 
 def _find_problems(options: Options) -> Iterator[Problem]:
     # Every problem is yielded, not only the first: an author mends all of them in one go. The names
-    # of providers are asked last, because they load all families.
+    # of providers are asked last, because they load the room of providers.
     try:
         choose_rules(options.coerce)
     except ValueError as error:
@@ -239,9 +239,9 @@ def _find_problems(options: Options) -> Iterator[Problem]:
             message='"read" excludes "write" and "destructive": leave one out',
         )
     if options.providers:
-        from toolshape import _families as providers  # noqa: PLC0415 - few tools have options for one provider
+        from toolshape._families import names  # noqa: PLC0415 - few tools have options for one provider
 
-        provider_names = providers.available()
+        provider_names = names.available()
         for name in options.providers:
             if name not in provider_names:
                 yield Problem(

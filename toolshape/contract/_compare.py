@@ -16,7 +16,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from pydantic_core import SchemaError
 
 from toolshape._answers.answer import compile_answer_reading
-from toolshape._answers.output import Output, record_of_output
+from toolshape._answers.output import Output
+from toolshape._answers.record import record_of_output
 from toolshape._bound.bound import bound_tools_of
 from toolshape._bound.registry import Registry, without_strict
 from toolshape._records.calls import JsonObject, JsonSchema

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import SchemaError as CoreSchemaError
 
 from toolshape._answers.answer import ANSWER_FIELD
-from toolshape._answers.output import Output, record_of_output
-from toolshape._answers.record import NOT_OF_OUTPUTS
+from toolshape._answers.output import Output
+from toolshape._answers.record import NOT_OF_OUTPUTS, record_of_output
 from toolshape._bound.bound import bound_tools_of
 from toolshape._bound.registry import Registry, without_strict
 from toolshape._families import get

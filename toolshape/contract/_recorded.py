@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from toolshape.contract._compare import Change, Diff, is_about
-from toolshape.trace import Replay
+from toolshape.trace._replay import Replay
 
 _BREAKING = frozenset({"now_refused", "now_unreadable", "other_calls", "other_tool"})
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 from toolshape._answers.answer import ANSWER_FIELD
-from toolshape._answers.output import Output, record_of_output
-from toolshape._answers.record import OutputRecord
+from toolshape._answers.output import Output
+from toolshape._answers.record import OutputRecord, record_of_output
 from toolshape._function.arguments import ParameterForm, write_arguments
 from toolshape._plan.results import Answer
 from toolshape._records.calls import Coercion

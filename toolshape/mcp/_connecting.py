@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mcp.client._transport import Transport
     from typing_extensions import Unpack
 
-    from toolshape.contract import Contract
+    from toolshape.contract._lock import Contract
     from toolshape.contract._offered import OnChange
     from toolshape.contract._pins import Pins
 

@@ -16,7 +16,8 @@ from typing import Any, Literal, cast
 
 from toolshape._answers.answer import ReadAnswerText, compile_answer_reading
 from toolshape._answers.export import output_to_wire
-from toolshape._answers.output import Output, record_of_output
+from toolshape._answers.output import Output
+from toolshape._answers.record import record_of_output
 from toolshape._families import get
 from toolshape._families.wire.provider import AnyProvider, Provider, Read
 from toolshape._families.wire.server import Completion

@@ -12,7 +12,8 @@ from pydantic import BaseModel, Field, SecretStr, field_validator
 from typing_extensions import Self, TypedDict
 
 from toolshape import AnswerError, DefinitionError, ExportError, Output, ResponseError
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 from toolshape._families.wire.server import Completion
 
 

@@ -9,7 +9,8 @@ import pytest
 from pydantic import BaseModel, SecretStr
 
 from toolshape import Conversation, DefinitionError, ExportError, Output, Registry, UsageError, tool
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 from toolshape._families.wire.provider import Provider
 from toolshape._families.wire.server import Completion
 from toolshape.provider import WireCall

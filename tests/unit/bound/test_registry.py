@@ -13,7 +13,8 @@ import toolshape
 from toolshape import DefinitionError, ExportError, Registry, ResponseError, UsageError, tool
 from toolshape._bound.bound import bound_tools_of
 from toolshape._bound.registry import store_of
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 from toolshape._families.wire.provider import ProviderName
 
 

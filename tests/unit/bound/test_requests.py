@@ -9,7 +9,8 @@ from pydantic import BaseModel, Field, create_model
 from rows import ROWS
 
 from toolshape import DefinitionError, ExportError, Registry, UsageError, tool
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 from toolshape._families.wire.provider import Budget, NameRule
 from toolshape._tools.strict_budget import Candidate, find_relaxed
 

@@ -12,7 +12,8 @@ from toolshape import Conversation, ExportError, Namespace, Registry, UsageError
 from toolshape._bound.search import words_of
 from toolshape._bound.targets import TargetError
 from toolshape._cli.searching import _read_questions
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 from toolshape.ledger import Ledger
 from toolshape.testing import Fake
 

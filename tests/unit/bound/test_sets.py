@@ -12,7 +12,7 @@ from responses import outcomes, response
 from toolshape import DefinitionError, ExportError, Namespace, Registry, Tool, UsageError, tool
 from toolshape._bound.bound import bound_tools_of
 from toolshape._bound.registry import store_of
-from toolshape._families import available
+from toolshape._families.names import available
 from toolshape.testing import Fake
 
 

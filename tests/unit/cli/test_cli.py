@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from toolshape._cli.cli import main
-from toolshape._families import available
+from toolshape._families.names import available
 
 SHOP = """
     from toolshape import Injected, Registry, tool

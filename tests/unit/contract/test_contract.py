@@ -19,7 +19,7 @@ from pydantic import BaseModel, EmailStr, Field, HttpUrl, IPvAnyAddress, SecretS
 from test_quick_check import SCHEMAS, VALUES
 
 from toolshape import CallError, Registry, Tool, UsageError, tool
-from toolshape._families import available
+from toolshape._families.names import available
 from toolshape.contract import (
     Change,
     Contract,

@@ -21,7 +21,8 @@ from toolshape import (
     UsageError,
     tool,
 )
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 from toolshape.messages import Origin, ProviderPart, TextPart, ToolCallPart, ToolResultPart
 
 PNG = b"\x89PNG"

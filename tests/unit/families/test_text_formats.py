@@ -12,7 +12,8 @@ import pytest
 from text_rows import ROWS, SCHEMAS, Row
 
 from toolshape import Conversation, ExportError, Registry, UsageError, text, tool
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 from toolshape.testing import Fake
 
 EVERY = pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.format}-{row.about}")

@@ -8,7 +8,8 @@ import copy
 import pytest
 
 from toolshape import Registry, UsageError
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 
 BOUND = {name: Registry().bind(name) for name in available() if get(name).histories is not None}
 

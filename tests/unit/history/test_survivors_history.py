@@ -6,7 +6,8 @@ import re
 import pytest
 
 from toolshape import Conversation, HistoryError, Registry, tool
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 
 
 @tool

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from toolshape import Registry, ResponseError, Tool, UsageError, tool
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 
 KEY = b"a secret of thirty-two bytes, or more"
 

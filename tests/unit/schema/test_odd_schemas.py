@@ -8,7 +8,8 @@ from jsonschema import Draft202012Validator
 from odd_schemas import ODD, TEXT
 
 from toolshape import CallError, DefinitionError, Registry, Tool
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 from toolshape._schema.intersect import intersect
 from toolshape._schema.lens import UnsupportedError
 

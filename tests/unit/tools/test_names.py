@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from toolshape import Conversation, ExportError, Registry, Tool
-from toolshape._families import available, get
+from toolshape._families import get
+from toolshape._families.names import available
 
 DOTTED = "Weather.GetCurrent"
 SENT = "Weather_GetCurrent"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from toolshape import DefinitionError, ExportError, Registry, Tool
-from toolshape._families import available
+from toolshape._families.names import available
 
 
 def tool_of(schema: dict[str, Any]) -> Tool[..., Any]:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from toolshape._answers.answer import ANSWER_FIELD
 from toolshape._answers.export import output_to_wire
-from toolshape._answers.output import Output, record_of_output
-from toolshape._answers.record import OutputRecord
+from toolshape._answers.output import Output
+from toolshape._answers.record import OutputRecord, record_of_output
 from toolshape._families.wire.provider import Provider
 from toolshape._families.wire.server import RequestRead
 from toolshape._function.arguments import ParameterForm, write_arguments
