@@ -1,9 +1,11 @@
-"""A session per intent: see CONTRIBUTING.md, which says what each takes."""
+"""A session for each purpose; ``python -m tests.house --write`` writes their table in CONTRIBUTING.md."""
 
 import json
 import shutil
 import zipfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import nox
 
@@ -61,19 +63,14 @@ ATTACKED = [
     "pydantic-ai-slim[openai]",
     "trio",
 ]
-# The sessions that write tables of benchmarks/results, besides ``benchmarks``.
-TABLES = [
-    "outputs",
-    "open_text",
-    "controls",
-    "mcp_servers",
-    "contract_peers",
-    "fakes",
-    "replay",
-    "history_peers",
-    "bfcl",
-    "search",
-]
+SGLANG_IMPORTS = (
+    "orjson",
+    "partial-json-parser",
+    "json_repair",
+    "regex",
+    "jinja2",
+    "msgspec",
+)
 # What vLLM's parsers import besides torch, which their benchmark replaces.
 VLLM_IMPORTS = (
     "openai",
@@ -196,6 +193,10 @@ def _pinned(pins: str) -> list[str]:
 
 @nox.session(venv_backend="none")
 def pins(session: nox.Session) -> None:
+    """Writes `constraints/` anew: what pip chooses today for each environment of CI.
+
+    ``nox -s pins``: 8 min
+    """
     # Writes constraints/ anew: what pip chooses today for each environment of CI.
     for name in session.posargs or PINNED:
         python = "python3.10" if name == "oldest" else "python3.11"
@@ -209,7 +210,10 @@ def pins(session: nox.Session) -> None:
 
 @nox.session(python="3.13")
 def newest(session: nox.Session) -> None:
-    # The unit tests and the SDKs with what was released today, without the pins: a release of others shows here first.
+    """Runs the unit tests and those of SDKs with what was released today, without the pins of `constraints/`.
+
+    ``nox -s newest``: 5 min
+    """
     session.install("--editable", ".[test,sdks]")
     session.run(
         "python", "-m", "pytest", "tests/unit", "tests/sdks", *UNCLOSED, *session.posargs, env=FEW
@@ -218,6 +222,10 @@ def newest(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
+    """Checks the rules and the format with ruff.
+
+    ``nox -s lint``: 0.2 min
+    """
     install(session, ".[lint]")
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
@@ -225,7 +233,10 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def package(session: nox.Session) -> None:
-    # What would be published: built, read as the index reads it, and imported from the wheel alone.
+    """Builds the sdist and the wheel, checks their metadata and the README, imports the wheel alone.
+
+    ``nox -s package``: 1 min
+    """
     session.install("build", "twine")
     place = Path(session.create_tmp(), "dist")
     shutil.rmtree(place, ignore_errors=True)
@@ -247,6 +258,10 @@ def package(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
+    """Runs mypy and pyright, and checks that they notice a misspelt name behind each lazy import.
+
+    ``nox -s types``: 2 min
+    """
     install(
         session,
         "--editable",
@@ -268,27 +283,40 @@ def types(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    # What the README's test command runs.
+    """Runs `tests/unit` in a fresh environment.
+
+    ``nox -s tests-3.12``: 1.3 min
+    """
     install(session, "--editable", ".[test]")
     session.run("python", "-m", "pytest", *session.posargs)
 
 
 @nox.session(python="3.10")
 def lowest(session: nox.Session) -> None:
+    """Runs `tests/unit` with the oldest supported versions of the dependencies.
+
+    ``nox -s lowest``: 1.5 min
+    """
     install(session, "--editable", ".[test]", *LOWEST, pins="oldest")
     session.run("python", "-m", "pytest", "tests/unit", *session.posargs)
 
 
 @nox.session(python=PYTHONS)
 def benchmarks(session: nox.Session) -> None:
-    # Every peer beside us in one environment; the tables of all Pythons are saved in benchmarks/results.
+    """Compares calls, definitions, exports, imports, memory and growth with ten other libraries, on one Python.
+
+    ``nox -s benchmarks-3.11``: 15 min
+    """
     session.install(".", *PEERS)
     session.run("python", "benchmarks", *session.posargs)
 
 
 @nox.session(python=PYTHONS)
 def lanes(session: nox.Session) -> None:
-    # All that needs SDKs, the corpora in ../shared or minutes; ``nox -s lanes-3.12 -- tests/sdks`` runs one folder.
+    """Runs `tests/laws`, `tests/oracles`, `tests/corpora`, `tests/sdks` and `tests/limits`: a sample of their cases, and the slow unit tests.
+
+    ``nox -s lanes-3.12``: 24 min
+    """
     install(session, "--editable", ".[test,sdks]", "distributed", "scipy")
     tests = session.posargs or LANES
     env = FEW | (ALL_INSTALLED if session.python == "3.11" else {})
@@ -299,7 +327,10 @@ def lanes(session: nox.Session) -> None:
 
 @nox.session(python="3.11")
 def every(session: nox.Session) -> None:
-    # The same with every case of each law, 200,000 bodies and 170,000 broken responses: an hour.
+    """Runs the lanes with all their cases: every definition of the corpora, 200,000 bodies, 170,000 broken responses.
+
+    ``nox -s every``: 60 min
+    """
     install(session, "--editable", ".[test,sdks]", "distributed", "scipy")
     tests = session.posargs or LANES
     session.run("python", "-m", "pytest", *WITHOUT_REAL_CODE, *UNCLOSED, *tests, env=EVERY)
@@ -307,7 +338,10 @@ def every(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS)
 def oracles(session: nox.Session) -> None:
-    # The lanes with judges that are not our code, 5,000 cases each or as many as are given: ``nox -s oracles-3.12 -- 25000``.
+    """Runs `tests/oracles`, where other libraries judge our code: 25,000 cases for each test, from a fresh seed.
+
+    ``nox -s oracles-3.12 -- 25000``: 30 min
+    """
     install(session, "--editable", ".[test,sdks]")
     cases, *others = session.posargs or ["5000"]
     session.run(
@@ -317,14 +351,20 @@ def oracles(session: nox.Session) -> None:
 
 @nox.session(python="3.11")
 def attacks(session: nox.Session) -> None:
-    # Every attack script of ../shared: fails where a case no longer holds that tests/attacks_that_hold.txt names.
+    """Runs the attack scripts of `../shared`; fails if a case that `tests/attacks_that_hold.txt` lists no longer holds.
+
+    ``nox -s attacks``: 3 min
+    """
     install(session, "--editable", ".[test,sdks,verify]", *ATTACKED)
     session.run("python", "tests/attacks.py", *session.posargs, env={"PYTHONPATH": "tests"})
 
 
 @nox.session(python="3.11")
 def browser(session: nox.Session) -> None:
-    # Each page that we write, opened and clicked in the distribution's Chromium (packages chromium and chromium-driver).
+    """Builds the documentation site with strict links; opens the site and the HTML pages that toolshape writes in Chromium, and clicks through them.
+
+    ``nox -s browser``: 2 min
+    """
     packages = ["playwright", "openai", "anthropic", "google-genai"]
     install(session, "--editable", ".[test,docs,mcp]", *packages)
     session.run("zensical", "build", "--strict", "--clean")
@@ -342,7 +382,10 @@ def browser(session: nox.Session) -> None:
 
 @nox.session(python="3.11")
 def servers(session: nox.Session) -> None:
-    # MCP both ways: clients and servers of others, three real servers, and the official conformance tests where npm is.
+    """Tests MCP: other clients and servers, real servers, the official conformance tests.
+
+    ``nox -s servers``: 2 min
+    """
     install(session, "--editable", ".[test,mcp]", "fastmcp>=4.1", pins="fastmcp")
     env = dict(ALL_INSTALLED)
     place = Path(session.create_tmp()).resolve()
@@ -363,7 +406,10 @@ def servers(session: nox.Session) -> None:
 
 @nox.session(python="3.11")
 def pages(session: nox.Session) -> None:
-    # Writes the tables of docs/providers.md, docs/coercion.md and docs/histories.md anew.
+    """Writes the tables of `docs/providers.md`, `docs/coercion.md` and `docs/histories.md` anew.
+
+    ``nox -s pages``: 1 min
+    """
     session.install("--editable", ".[test]")
     for name in ("test_provider_page", "test_malformed_arguments", "test_history_page"):
         session.run("python", f"tests/laws/{name}.py", env={"PYTHONPATH": "tests"})
@@ -371,7 +417,10 @@ def pages(session: nox.Session) -> None:
 
 @nox.session(python="3.11")
 def wasm(session: nox.Session) -> None:
-    # CPython 3.14, as WebAssembly in Node.js: what can run there of the unit tests; the others are skipped, and say why.
+    """Runs what can run of `tests/unit` in CPython 3.14 as WebAssembly; the others are skipped, and say why.
+
+    ``nox -s wasm``: 2 min
+    """
     place = Path(session.create_tmp())
     site, wheels = place / "site", place / "wheels"
     session.run("npm", "install", "--silent", "--prefix", str(place), PYODIDE, external=True)
@@ -389,7 +438,10 @@ def wasm(session: nox.Session) -> None:
 
 @nox.session(python="3.11")
 def fuzz(session: nox.Session) -> None:
-    # Cases chosen by coverage; ``nox -s fuzz -- -max_total_time=3600`` goes on for an hour.
+    """Runs a coverage-guided fuzzer on responses.
+
+    ``nox -s fuzz``: 1 min
+    """
     install(session, "--editable", ".[schema,repair]", "atheris")
     session.run(
         "python",
@@ -401,7 +453,10 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session(python="3.12")
 def json_schema(session: nox.Session) -> None:
-    # The test suite of JSON Schema, out of the source distribution of jsonschema.
+    """Runs the test suite of JSON Schema, which it takes out of jsonschema's source distribution.
+
+    ``nox -s json_schema``: 1 min
+    """
     install(session, "--editable", ".[test]")
     place = Path(session.create_tmp(), "suite").resolve()
     shutil.rmtree(place, ignore_errors=True)
@@ -416,7 +471,10 @@ def json_schema(session: nox.Session) -> None:
 
 @nox.session(python="3.12")
 def defaults(session: nox.Session) -> None:
-    # What the functions behind the corpora's definitions get, beside what ajv fills in.
+    """Compares the defaults that the functions behind the corpora's definitions get with ajv's.
+
+    ``nox -s defaults``: 1 min
+    """
     install(session, "--editable", ".[test,sdks]")
     place = Path(session.create_tmp(), "ajv").resolve()
     place.mkdir(parents=True, exist_ok=True)
@@ -432,7 +490,10 @@ def _pinned_release(package: str) -> str:
 
 @nox.session(python="3.12")
 def histories(session: nox.Session) -> None:
-    # The laws of histories over 100,000 of them, or as many as are given: ``nox -s histories -- 1000000``.
+    """Tests the laws of histories on 100,000 histories; `-- 1000000` for more.
+
+    ``nox -s histories``: 60 min
+    """
     session.install("--editable", ".[test]")
     many = session.posargs[0] if session.posargs else "100000"
     each = str(max(int(many) // 155, 1))  # five laws, for each provider that has histories
@@ -442,44 +503,12 @@ def histories(session: nox.Session) -> None:
 
 
 @nox.session(python="3.11")
-def outputs(session: nox.Session) -> None:
-    # Which types an answer may have, beside four ways of others, of which one does not install beside the rest.
-    session.install("--editable", ".[test]", *OUTPUT_PEERS)
-    place, found = (
-        Path(session.create_tmp(), "pydantic-ai"),
-        Path(session.create_tmp(), "found.json").resolve(),
-    )
-    session.run("python", "-m", "venv", str(place))
-    packages = ["--editable", ".[test]", "pydantic-ai-slim[anthropic,google,openai]"]
-    session.run(str(place / "bin" / "pip"), "install", "--quiet", *packages, external=True)
-    python = str(place / "bin" / "python")
-    newest = ["toolshape", "the SDK's helper", "pydantic-ai"]
-    session.run(python, "benchmarks/outputs.py", *newest, "--to", str(found), external=True)
-    session.run(
-        "python", "benchmarks/outputs.py", "instructor", "langchain", "--others", str(found)
-    )
-
-
-@nox.session(python="3.11")
-def history_peers(session: nox.Session) -> None:
-    # How many sick histories a provider would take of us and of two others, which do not install side by side.
-    session.install(".[sdks]")
-    given: list[str] = []
-    for option, packages in {
-        "litellm": ["litellm", "boto3", "mcp"],
-        "pydantic-ai": ["pydantic-ai-slim[anthropic,bedrock,cohere,google,mistral,openai]"],
-    }.items():
-        place = Path(session.create_tmp(), option)
-        session.run("python", "-m", "venv", str(place))
-        session.run(str(place / "bin" / "pip"), "install", "--quiet", *packages, external=True)
-        given += [f"--{option}", str(place / "bin" / "python")]
-    session.run("python", "benchmarks/histories.py", *given)
-
-
-@nox.session(python="3.11")
 @nox.parametrize("name", ["agents", "litellm"])
 def frameworks(session: nox.Session, name: str) -> None:
-    # Agents of other libraries on a fake; what they leave open at the end is theirs.
+    """Runs agents of four other libraries on a fake.
+
+    ``nox -s frameworks``: 3 min
+    """
     install(session, "--editable", ".[test]", *FRAMEWORKS[name], pins=f"frameworks-{name}")
     options = ["-n0", "-p", "no:unraisableexception", *session.posargs]
     session.run(
@@ -493,7 +522,10 @@ def frameworks(session: nox.Session, name: str) -> None:
 @nox.session(python="3.11")
 @nox.parametrize("name", list(BRIDGES))
 def bridges(session: nox.Session, name: str) -> None:
-    # Tools in an agent of a framework, by our bridge and by others: ``nox -s bridges -- --write-table -n0`` writes the tables anew.
+    """Tests 46 behaviours of a tool in three frameworks, with five ways to give a tool to the framework; `-- --write-table -n0` writes the tables.
+
+    ``nox -s bridges``: 4 min
+    """
     packages = ["--editable", ".[test]", "toolschema==1.0.1", *BRIDGES[name]]
     install(session, *packages, pins=f"bridges-{name}")
     place = Path(session.create_tmp(), "served").resolve()
@@ -527,6 +559,10 @@ def bridges(session: nox.Session, name: str) -> None:
 
 @nox.session(python="3.11")
 def real_server(session: nox.Session) -> None:
+    """Tests requests at a real llama.cpp server with a real model (320 MB), a sample of the cases; `-- all` has every case, in ten minutes.
+
+    ``nox -s real_server``: 2 min
+    """
     # A real llama.cpp server with a real model, 320 MB: a sample of the cases; with -- all, every case (an hour).
     # The weights stand under Gemma's terms. Linux on x86-64 only: elsewhere the packages cannot be had.
     words = list(session.posargs)
@@ -543,6 +579,10 @@ def real_server(session: nox.Session) -> None:
 
 @nox.session(python="3.11")
 def engines(session: nox.Session) -> None:
+    """Tests what engines that constrain decoding keep of a schema, by their matchers: a sample; `-- all` has every schema, `-- all xgrammar` that engine as well (a gigabyte).
+
+    ``nox -s engines``: 1 min
+    """
     # What engines keep of a schema, by their matchers: a sample in CI; with -- all every schema, with -- all xgrammar that
     # engine, too, which is a gigabyte. ``python tests/engines/tables.py`` in its environment writes the tables anew.
     words = set(session.posargs)
@@ -554,7 +594,10 @@ def engines(session: nox.Session) -> None:
 
 @nox.session(python="3.11")
 def emulator(session: nox.Session) -> None:
-    # Conversations with an emulator of eleven wires that others wrote, whole and streamed in pieces of any size.
+    """Tests conversations with an emulator of eleven providers' APIs that others wrote (npm), whole and streamed in pieces of any size.
+
+    ``nox -s emulator``: 1 min
+    """
     install(session, "--editable", ".[test]", "botocore", "httpx", "openai", "websockets")
     env = ALL_INSTALLED | {"TOOLSHAPE_EMULATOR": _install_emulator(session)}
     tests = ("tests/emulator/test_emulator.py", "tests/emulator/test_realtime.py")
@@ -563,7 +606,10 @@ def emulator(session: nox.Session) -> None:
 
 @nox.session(python="3.11")
 def gateway(session: nox.Session) -> None:
-    # litellm's proxy, which pins older SDKs and so has an environment of its own, before the emulator and before fakes.
+    """Runs litellm's proxy in front of that emulator and of fakes: three forms before it, five providers behind it, whole and streamed; faults of the gateway are listed, with what the form's own SDK gets.
+
+    ``nox -s gateway``: 2 min
+    """
     install(session, "--editable", ".[test]", "anthropic", "httpx", "openai")
     place = Path(session.create_tmp(), "gateway").resolve()
     install_elsewhere(session, place, *GATEWAY, pins="gateway")
@@ -577,7 +623,10 @@ def gateway(session: nox.Session) -> None:
 
 @nox.session(python="3.11")
 def openapi(session: nox.Session) -> None:
-    # Operations of published documents, as openapi-core reads what is sent of drawn calls; ``-- all`` draws 5,000.
+    """Tests operations of published documents (npm, half a gigabyte): what is sent of drawn calls, as openapi-core reads it; `-- all` draws 5,000.
+
+    ``nox -s openapi``: 3 min
+    """
     install(session, "--editable", ".[openapi,test]", *OPENAPI)
     place = Path(session.create_tmp(), "openapi").resolve()
     place.mkdir(parents=True, exist_ok=True)
@@ -600,140 +649,203 @@ def _install_emulator(session: nox.Session) -> str:
 
 @nox.session(python="3.11")
 def durable(session: nox.Session) -> None:
-    # The recipe of docs/durable.md, in processes that are killed.
+    """Runs the DBOS recipe over PostgreSQL, in processes that it kills.
+
+    ``nox -s durable``: 1 min
+    """
     install(session, "--editable", ".[test]", "dbos", "psycopg[binary]")
     session.run("python", "-m", "pytest", "tests/durable", *session.posargs, env=ALL_INSTALLED)
 
 
-@nox.session(python="3.11")
-def bfcl(session: nox.Session) -> None:
-    # Our verdicts on gold calls beside those of bfcl_eval's checker, which is installed without the clients that it names.
-    session.install(".")
-    place = Path(session.create_tmp(), "bfcl")
-    session.run("python", "-m", "venv", str(place))
-    parsers = ["tree_sitter==0.21.3", "tree-sitter-java==0.21.0", "tree-sitter-javascript==0.21.4"]
-    session.run(
-        str(place / "bin" / "pip"),
-        "install",
-        "--quiet",
-        "--no-deps",
-        "bfcl_eval",
-        *parsers,
-        external=True,
+class Measurement(NamedTuple):
+    """What the script of one table of ``benchmarks/results`` needs: a Python, packages, and what else it is told of.
+
+    ``says`` goes on after "measures". ``prepare`` makes what the script is told of, such as a library that does not
+    install beside the others, in a folder of the session, and returns the script's arguments.
+    """
+
+    says: str
+    packages: Sequence[str]
+    python: str = "3.11"
+    prepare: Callable[[nox.Session, Path], Sequence[str]] | None = None
+
+
+def _prepare_outputs(session: nox.Session, place: Path) -> Sequence[str]:
+    # One of the peers does not install beside the rest: it is measured first, and joins their table.
+    python = _make_environment(
+        session,
+        place / "pydantic-ai",
+        "--editable",
+        ".[test]",
+        "pydantic-ai-slim[anthropic,google,openai]",
     )
-    session.run("python", "benchmarks/bfcl.py", "--python", str(place / "bin" / "python"))
+    found = str((place / "found.json").resolve())
+    newest = ["toolshape", "the SDK's helper", "pydantic-ai"]
+    session.run(python, "benchmarks/outputs.py", *newest, "--to", found, external=True)
+    return ["instructor", "langchain", "--others", found]
 
 
-@nox.session(python="3.11")
-def search(session: nox.Session) -> None:
-    # How often a search for tools finds the right one, on questions of BFCL and MetaTool, beside fastmcp and pydantic-ai.
-    session.install(".", "fastmcp", "pydantic-ai-slim")
-    place = Path(session.create_tmp()).resolve()
-    questions = place / "bfcl"
-    words = ["install", "--quiet", "--no-deps", "--target", str(questions), "bfcl_eval"]
-    session.run("python", "-m", "pip", *words)
-    repository = place / "MetaTool"
+def _prepare_histories(session: nox.Session, place: Path) -> Sequence[str]:
+    litellm = _make_environment(session, place / "litellm", "litellm", "boto3", "mcp")
+    peer = "pydantic-ai-slim[anthropic,bedrock,cohere,google,mistral,openai]"
+    return [
+        "--litellm",
+        litellm,
+        "--pydantic-ai",
+        _make_environment(session, place / "pydantic-ai", peer),
+    ]
+
+
+def _prepare_bfcl(session: nox.Session, place: Path) -> Sequence[str]:
+    # Without the clients that bfcl_eval names: only its checker runs.
+    parsers = ["tree_sitter==0.21.3", "tree-sitter-java==0.21.0", "tree-sitter-javascript==0.21.4"]
+    return [
+        "--python",
+        _make_environment(session, place / "bfcl", "--no-deps", "bfcl_eval", *parsers),
+    ]
+
+
+def _prepare_search(session: nox.Session, place: Path) -> Sequence[str]:
+    questions, repository = place.resolve() / "bfcl", place.resolve() / "MetaTool"
+    session.run("pip", "install", "--quiet", "--no-deps", "--target", str(questions), "bfcl_eval")
     if not repository.exists():
         session.run("git", "clone", "--quiet", METATOOL, str(repository), external=True)
     session.run("git", "-C", str(repository), "checkout", "--quiet", METATOOL_COMMIT, external=True)
-    sets = ["--bfcl", str(questions / "bfcl_eval" / "data"), "--metatool", str(repository)]
-    session.run("python", "benchmarks/search.py", *sets)
+    return ["--bfcl", str(questions / "bfcl_eval" / "data"), "--metatool", str(repository)]
 
 
-@nox.session(python="3.12")
-def mcp_servers(session: nox.Session) -> None:
-    # What a call to a server costs, beside servers of others.
-    session.install(".[mcp]", "fastmcp>=4.1")
-    session.run("python", "benchmarks/mcp_servers.py")
-
-
-@nox.session(python="3.12")
-def controls(session: nox.Session) -> None:
-    # What approval, a ledger and spans cost, beside approval in other libraries.
-    session.install(
-        ".[ledger,otel]", "opentelemetry-sdk", "langchain", "langgraph", "pydantic-ai-slim"
-    )
-    session.run("python", "benchmarks/controls.py")
-
-
-@nox.session(python="3.12")
-def contract_peers(session: nox.Session) -> None:
-    # What is said of nine changes of a tool, beside mcp-diff.
-    session.install(".[schema]", "mcp-diff")
-    session.run("python", "benchmarks/contracts.py")
-
-
-@nox.session(python="3.11")
-def fakes(session: nox.Session) -> None:
-    # What a turn of a fake costs, for each client.
-    session.install(".[sdks]")
-    session.run("python", "benchmarks/fakes.py")
-
-
-@nox.session(python="3.11")
-def open_text(session: nox.Session) -> None:
-    # What reading calls in text costs, beside the parsers of SGLang and vLLM, which are taken out of their wheels.
-    session.install(
-        ".",
-        "orjson",
-        "partial-json-parser",
-        "json_repair",
-        "regex",
-        "jinja2",
-        "msgspec",
-        *VLLM_IMPORTS,
-    )
-    place = Path(session.create_tmp())
+def _prepare_open_text(session: nox.Session, place: Path) -> Sequence[str]:
+    # The parsers are taken out of the wheels: whole, each of these packages needs torch.
+    given: list[str] = []
     for package, version in (("sglang", "0.5.23"), ("vllm", "0.33.0")):
-        session.run(
-            "pip", "download", "--quiet", "--no-deps", "--dest", str(place), f"{package}=={version}"
-        )
+        download = ("pip", "download", "--quiet", "--no-deps", "--dest", str(place))
+        session.run(*download, f"{package}=={version}")
         (wheel,) = place.glob(f"{package}-*.whl")
         with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(
-                place / package, [name for name in archive.namelist() if name.endswith(".py")]
-            )
-    folders = {package: str((place / package).resolve()) for package in ("sglang", "vllm")}
-    session.run(
-        "python",
-        "benchmarks/open_text.py",
-        "--sglang",
-        folders["sglang"],
-        "--vllm",
-        folders["vllm"],
-    )
+            sources = [name for name in archive.namelist() if name.endswith(".py")]
+            archive.extractall(place / package, sources)
+        given += [f"--{package}", str((place / package).resolve())]
+    return given
 
 
-@nox.session(python="3.11")
-def replay(session: nox.Session) -> None:
-    # How long a replay takes, by one process and by two.
-    session.install(".")
-    session.run("python", "benchmarks/replay.py")
+def _make_environment(session: nox.Session, place: Path, *packages: str) -> str:
+    """Make an environment beside that of the session, and return its Python."""
+    session.run("python", "-m", "venv", str(place))
+    pip = str(place / "bin" / "pip")
+    session.run(pip, "install", "--quiet", *packages, external=True)
+    return str(place / "bin" / "python")
+
+
+MEASUREMENTS = {
+    "outputs": Measurement(
+        says="which types an answer may have, beside four ways of others",
+        packages=["--editable", ".[test]", *OUTPUT_PEERS],
+        prepare=_prepare_outputs,
+    ),
+    "open_text": Measurement(
+        says="how fast calls in text are read, beside the parsers of SGLang and vLLM",
+        packages=[".", *SGLANG_IMPORTS, *VLLM_IMPORTS],
+        prepare=_prepare_open_text,
+    ),
+    "controls": Measurement(
+        says="what approval, a ledger and spans cost, beside approval in other libraries",
+        packages=[
+            ".[ledger,otel]",
+            "opentelemetry-sdk",
+            "langchain",
+            "langgraph",
+            "pydantic-ai-slim",
+        ],
+        python="3.12",
+    ),
+    "mcp_servers": Measurement(
+        says="what a call to our MCP server and to servers of others costs",
+        packages=[".[mcp]", "fastmcp>=4.1"],
+        python="3.12",
+    ),
+    "contracts": Measurement(
+        says="what is said of nine changes of a tool, beside mcp-diff",
+        packages=[".[schema]", "mcp-diff"],
+        python="3.12",
+    ),
+    "fakes": Measurement(says="what a turn of a fake costs, for each client", packages=[".[sdks]"]),
+    "replay": Measurement(
+        says="how long a replay takes, by one process and by two", packages=["."]
+    ),
+    "histories": Measurement(
+        says="how many sick histories a provider would take of us and of two others",
+        packages=[".[sdks]"],
+        prepare=_prepare_histories,
+    ),
+    "bfcl": Measurement(
+        says="our verdicts on gold calls, beside those of bfcl_eval's checker",
+        packages=["."],
+        prepare=_prepare_bfcl,
+    ),
+    "search": Measurement(
+        says="how often a search for tools finds the right one, beside fastmcp and pydantic-ai",
+        packages=[".", "fastmcp", "pydantic-ai-slim"],
+        prepare=_prepare_search,
+    ),
+}
+
+
+@nox.session
+@nox.parametrize(
+    "python,name", [nox.param(each.python, name, id=name) for name, each in MEASUREMENTS.items()]
+)
+def measure(session: nox.Session, name: str) -> None:
+    """Writes one table of `benchmarks/results` again: `nox -l` lists their names.
+
+    ``nox -s 'measure(open_text)'``: 6 min
+    """
+    measurement = MEASUREMENTS[name]
+    session.install(*measurement.packages)
+    arguments: Sequence[str] = ()
+    if measurement.prepare is not None:
+        arguments = measurement.prepare(session, Path(session.create_tmp()))
+    session.run("python", f"benchmarks/{name}.py", *arguments)
 
 
 @nox.session(venv_backend="none")
 def tables(session: nox.Session) -> None:
-    # Writes all tables of benchmarks/results again, one session after the other, on a machine that does nothing else.
-    for name in (*(f"benchmarks-{python}" for python in PYTHONS), *TABLES):
+    """Writes all tables of `benchmarks/results` again, on a machine that does nothing else.
+
+    ``nox -s tables``: 120 min
+    """
+    for name in (
+        *(f"benchmarks-{python}" for python in PYTHONS),
+        *map("measure({})".format, MEASUREMENTS),
+    ):
         session.notify(name)
 
 
 @nox.session(python="3.12")
 def mutants(session: nox.Session) -> None:
-    # Breaks the code line by line, and says what no test notices: ``nox -s mutants -- --room history --count 20 --seed 1``.
+    """Breaks the code at 20 places, and prints the changes that no test notices.
+
+    ``nox -s mutants -- --room history --count 20 --seed 1``: 3 min
+    """
     session.install(".[test,mcp]", "mutmut==3.8.1", "coverage>=7.10", "fastmcp>=4.1")
     session.run("python", "tests/mutants.py", *session.posargs)
 
 
 @nox.session(python="3.12")
 def breakages(session: nox.Session) -> None:
-    # Breaks each mechanism of the turn once: the machine of turns must notice.
+    """Breaks each mechanism of the turn once: the machine of turns must notice.
+
+    ``nox -s breakages``: 6 min
+    """
     install(session, ".[test]")
     session.run("python", "tests/breakages.py", *session.posargs)
 
 
 @nox.session(python="3.12")
 def functions(session: nox.Session) -> None:
+    """Makes tools of functions in real packages.
+
+    ``nox -s functions``: 3 min
+    """
     corpus = Path("..", "shared", "corpora", "real_functions.jsonl")
     rows = [json.loads(line) for line in corpus.read_text(encoding="utf-8").splitlines()]
     pinned = {

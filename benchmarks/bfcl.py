@@ -1,6 +1,6 @@
 """Compares the verdicts of ``toolshape.evals`` and of bfcl_eval's checker, on the benchmark's gold calls, also changed.
 
-In ``python benchmarks/bfcl.py --python PATH``, PATH is the Python of an environment with bfcl_eval (``nox -s bfcl``).
+In ``python benchmarks/bfcl.py --python PATH``, PATH is the Python of an environment with bfcl_eval (``nox -s 'measure(bfcl)'``).
 The script must find a reason for each disagreement, and the table says who is right; otherwise the run fails.
 """
 
@@ -277,7 +277,7 @@ def page(counts: collections.Counter[tuple[str, str]], python: str) -> str:
         (
             f"{total} responses, made of the gold calls of {', '.join(SETS)}: as they are, and with one thing changed in each. "
             f"Both say the same of {agreements}. `right` is agreement; what is right once it is coerced counts as wrong here, as "
-            f"their checker coerces nothing. bfcl_eval {version}; `nox -s bfcl` at {commit_of(Path(toolshape.__file__))}."
+            f"their checker coerces nothing. bfcl_eval {version}; `nox -s 'measure(bfcl)'` at {commit_of(Path(toolshape.__file__))}."
         ),
         "",
         "| what was changed | responses | both say the same | they differ |",

@@ -119,7 +119,7 @@ def main() -> None:
     lines = [
         "# What is said of nine changes of a tool",
         "",
-        f"`nox -s contract_peers` at {commit_of(Path(toolshape.__file__))}; schemafit lints definitions and compares none.",
+        f"`nox -s 'measure(contracts)'` at {commit_of(Path(toolshape.__file__))}; schemafit lints definitions and compares none.",
         "",
         f"| | right | toolshape | mcp-diff {version} |",
         "|---|---|---|---|",

@@ -227,7 +227,7 @@ def main() -> None:
         "",
         f"One call, medians of {TURNS} turns in microseconds, Python {sys.version_info[0]}.{sys.version_info[1]}. The floor of a row is",
         "the same without the control, in the same run; of the other libraries that is a whole run of an agent, so that what approval",
-        f"adds is what compares. `nox -s controls` at {commit_of(Path(toolshape.__file__))}.",
+        f"adds is what compares. `nox -s 'measure(controls)'` at {commit_of(Path(toolshape.__file__))}.",
         "",
         "| | without | with | added |",
         "|---|---|---|---|",

@@ -149,7 +149,7 @@ def main() -> None:
     lines = [
         "# What a turn of a fake costs",
         "",
-        f"`nox -s fakes` on Python {platform.python_version()}, at {commit_of(Path(toolshape.__file__))}: a call with three",
+        f"`nox -s 'measure(fakes)'` on Python {platform.python_version()}, at {commit_of(Path(toolshape.__file__))}: a call with three",
         f"parameters, in process, at the median of {TURNS} turns; beside it the same client on a `MockTransport` that gives the",
         f"bytes of the fake's answer. {versions}.",
         "",

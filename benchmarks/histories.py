@@ -984,7 +984,7 @@ def main() -> None:
 
     import toolshape
 
-    run_note = f"Python {platform.python_version()}, `nox -s history_peers` at {commit_of(Path(toolshape.__file__))}."
+    run_note = f"Python {platform.python_version()}, `nox -s 'measure(histories)'` at {commit_of(Path(toolshape.__file__))}."
     table = as_table(["of toolshape", "at best"], cost_rows())
     text = "\n".join([PREFACE.format(made=run_note), validity(vars(options)), "", table]) + "\n"
     print(text)

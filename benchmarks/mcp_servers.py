@@ -160,7 +160,7 @@ def main() -> None:
         "# What a server of MCP costs per call",
         "",
         f"Medians of {TURNS * IN_A_ROW:,} calls in microseconds through the official client, Python {sys.version_info[0]}.{sys.version_info[1]};",
-        f"in brackets what the server adds to the floor, which takes the arguments as they are. `nox -s mcp_servers` at {commit_of(Path(toolshape.__file__))}.",
+        f"in brackets what the server adds to the floor, which takes the arguments as they are. `nox -s 'measure(mcp_servers)'` at {commit_of(Path(toolshape.__file__))}.",
         "",
         "| | " + " | ".join(CALLS) + " |",
         "|---|" + "---|" * len(CALLS),

@@ -1,6 +1,6 @@
 """Times how toolshape, SGLang and vLLM read calls in the text of open models, and counts the splits that they misread.
 
-``nox -s open_text`` runs this benchmark, and writes benchmarks/results/open_text.md. Each text is about a kilobyte: a
+``nox -s 'measure(open_text)'`` runs this benchmark, and writes benchmarks/results/open_text.md. Each text is about a kilobyte: a
 sentence, and two calls. Each text is read whole and as a stream. The floor is the time of one regular expression, and
 of ``json.loads`` for each call.
 """

@@ -1,6 +1,6 @@
 """Counts the types of answers that toolshape, other libraries and the SDKs' own helpers support, in one offline run.
 
-``nox -s outputs`` runs this benchmark, and writes benchmarks/results/outputs.md. Each library sends its requests
+``nox -s 'measure(outputs)'`` runs this benchmark, and writes benchmarks/results/outputs.md. Each library sends its requests
 through its real client. A fake plays the provider: it rejects the schemas that the provider's cited rules reject, and
 answers with the value in the schema that was sent.
 """
@@ -434,7 +434,7 @@ def format_page(found: dict[str, Any]) -> str:
     )
     lines = [
         "# Answers in a type, beside other libraries", "",
-        f"`nox -s outputs` at {commit_of(Path(toolshape.__file__))}; {versions}.", "",
+        f"`nox -s 'measure(outputs)'` at {commit_of(Path(toolshape.__file__))}; {versions}.", "",
         f"{len(TYPES)} types at three providers. Each library asks through its real client, and a fake plays the provider: it refuses the",
         "schemas that the provider's cited rules refuse, and answers with the value in the schema that was sent. The rules are ours, each",
         "with its source; the providers were not asked.", "",

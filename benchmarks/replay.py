@@ -147,7 +147,7 @@ def main() -> None:
         "",
         (
             f"A trace of {options.responses:,} responses ({megabytes:.0f} MB), medians of five; Python {platform.python_version()}, "
-            f"{os.cpu_count()} cores. `nox -s replay` at {commit_of(Path(toolshape.__file__))}."
+            f"{os.cpu_count()} cores. `nox -s 'measure(replay)'` at {commit_of(Path(toolshape.__file__))}."
         ),
         "",
         "| workers | seconds | ratio | a response | a million responses, extrapolated |",

@@ -1,6 +1,6 @@
 """How often a search for tools finds the right one, on questions that others wrote, beside fastmcp and pydantic-ai.
 
-``nox -s search``: BFCL's questions come with ``bfcl_eval`` (Apache-2.0), MetaTool's (MIT) from its repository at a pinned
+``nox -s 'measure(search)'``: BFCL's questions come with ``bfcl_eval`` (Apache-2.0), MetaTool's (MIT) from its repository at a pinned
 commit. The query is the whole question. A question counts as found if one of its tools is among the first.
 """
 
@@ -213,7 +213,7 @@ def main() -> None:
         "Whether a right tool is among the first 1, 5 and 8 that a search finds; the query is the whole question. A limit",
         "that keeps 90 % of the questions is the best that a score could do to say that nothing fits: the last row is the",
         "share of questions without their tool that it keeps as well. fastmcp's `BM25SearchTransform` and pydantic-ai's",
-        f"`ToolSearchToolset` search by their own words. `nox -s search` at {commit_of(Path(toolshape.__file__))}.",
+        f"`ToolSearchToolset` search by their own words. `nox -s 'measure(search)'` at {commit_of(Path(toolshape.__file__))}.",
         "",
         *table,
         "",

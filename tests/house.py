@@ -1,11 +1,13 @@
 """The package as its imports, its syntax and its calls show it: rooms, floors, walks, density.
 
-``python -m tests.house`` prints the measures; ``python -m tests.house --write`` writes the picture in CONTRIBUTING.md.
+``python -m tests.house`` prints the measures; ``python -m tests.house --write`` writes the picture and the table of
+sessions in CONTRIBUTING.md.
 """
 
 import ast
 import functools
 import io
+import re
 import sys
 import textwrap
 import tokenize
@@ -19,7 +21,7 @@ import toolshape
 PACKAGE = Path(toolshape.__file__).parent
 ROOT = PACKAGE.parent
 CONTRIBUTING = Path(__file__).resolve().parents[1] / "CONTRIBUTING.md"
-BEGIN, END = "<!-- made by tests/house.py -->", "<!-- until here -->"
+END = "<!-- until here -->"
 
 # A module imports only from its own room and from lower floors; what it imports inside functions counts too.
 FLOORS = (
@@ -173,6 +175,33 @@ def picture() -> str:
         said = f"- `{item}`: {sentences(item).replace('``', '`')}"
         lines += textwrap.wrap(said, 120, subsequent_indent="  ", break_on_hyphens=False)
     return "\n".join(lines)
+
+
+def sessions() -> str:
+    """A table of nox's sessions, as their docstrings tell them: what each runs, how it is called, how long it takes."""
+    lines = ["| command | what it does | minutes on two cores |", "|---|---|---|"]
+    tree = ast.parse((ROOT / "noxfile.py").read_text(encoding="utf-8"))
+    for function in tree.body:
+        if not isinstance(function, ast.FunctionDef) or function.args.args[0].arg != "session":
+            continue
+        told = re.fullmatch(
+            r"(.*)\.\n\n``(nox .*)``: ([0-9.]+) min", ast.get_docstring(function) or ""
+        )
+        if told is not None:
+            does, command, minutes = told.groups()
+            lines.append(f"| `{command}` | {does[0].lower()}{does[1:]} | {minutes} |")
+        assert told is not None or not function.decorator_list, function.name
+    return "\n".join(lines)
+
+
+PICTURES = {"rooms": picture, "sessions": sessions}
+
+
+def drawn(page: str, name: str) -> tuple[str, str, str]:
+    """CONTRIBUTING.md before a picture, the picture in it, and what follows."""
+    before, begin, rest = page.partition(f"<!-- {name}: made by tests/house.py -->")
+    inside, end, after = rest.partition(END)
+    return before + begin, inside.strip(), end + after
 
 
 # --- how it reads --------------------------------------------------------------------------------
@@ -417,8 +446,10 @@ def report() -> Iterator[str]:
 def main() -> None:
     if "--write" in sys.argv:
         page = CONTRIBUTING.read_text(encoding="utf-8")
-        before, after = page.partition(BEGIN)[0], page.partition(END)[2]
-        CONTRIBUTING.write_text(f"{before}{BEGIN}\n\n{picture()}\n\n{END}{after}", encoding="utf-8")
+        for name, draw in PICTURES.items():
+            before, _, after = drawn(page, name)
+            page = f"{before}\n\n{draw()}\n\n{after}"
+        CONTRIBUTING.write_text(page, encoding="utf-8")
         return
     print("\n".join(report()))
 

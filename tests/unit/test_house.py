@@ -7,18 +7,17 @@ import sys
 import pytest
 from house import (
     AT_MOST,
-    BEGIN,
     CONTRIBUTING,
-    END,
     FLOOR_OF,
     MODULES,
     PACKAGE,
+    PICTURES,
     TREES,
+    drawn,
     folder_circles,
     graph,
     imports,
     in_a_circle,
-    picture,
     read,
     room,
     walks,
@@ -87,15 +86,13 @@ LAZY = {
     ("toolshape._bound.bound", "logging"),
     ("toolshape.trace._recorder", "fcntl"),
     ("toolshape._families", "pkgutil"),
-    ("toolshape._families", "toolshape._families.text.formats"),
-    ("toolshape._families", "toolshape._families.text.mixed"),
     ("toolshape._families.openai.left_calls", "toolshape._families.text.left"),
     ("toolshape._plan.planning", "logging"),
     ("toolshape._bound.bound", "toolshape._families.text.grammars"),
     ("toolshape._bound.bound", "toolshape._bound.batches"),
     ("toolshape._bound.batches", "toolshape._function.calling.aio"),
     ("toolshape._bound.bound", "toolshape._plan.session"),
-    ("toolshape._families", "importlib.metadata"),
+    ("toolshape._families.names", "importlib.metadata"),
     ("toolshape._validation.coercion", "importlib.util"),
     ("toolshape._validation.fast_path", "toolshape._function.core_schema.null_defaults"),
     ("toolshape._validation.fast_path", "toolshape._validation.pydantic_checker"),
@@ -155,7 +152,7 @@ LAZY = {
     ("toolshape._bound.registry", "toolshape._plan.results"),
     ("toolshape._tools.tool", "toolshape._families"),
     ("toolshape._tools.tool", "toolshape._tools.export"),
-    ("toolshape._tools.options", "toolshape._families"),
+    ("toolshape._tools.options", "toolshape._families.names"),
     ("toolshape._tools.record", "toolshape._families"),
     ("toolshape._schema.backtracking", "toolshape._schema.walk"),
     ("toolshape._bound.bound", "toolshape._history.messages"),
@@ -367,10 +364,11 @@ def test_every_public_thing_is_described():
                 assert getattr(value, "__doc__", None), f"{name}.{member}"
 
 
-def test_the_picture_is_made_from_the_imports():
-    """``python -m tests.house --write`` writes it anew."""
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_pictures_are_made_from_what_they_show(name):
+    """``python -m tests.house --write`` writes them anew."""
     page = CONTRIBUTING.read_text(encoding="utf-8")
-    assert page.partition(BEGIN)[2].partition(END)[0].strip() == picture()
+    assert drawn(page, name)[1] == PICTURES[name]()
 
 
 @pytest.mark.slow
