@@ -7,7 +7,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
 
-from toolshape import _bound, _plan, _tools
+from toolshape import _answers, _bound, _plan, _tools
 from toolshape._bound.locks import Lock, TakesChange, take_unchanged
 from toolshape._bound.selection import join_settings, no_such_tool, select_tools
 from toolshape._bound.store import Contents, Store, add_by_name, name_errors
@@ -798,9 +798,8 @@ def _read_outputs(outputs: Any) -> "tuple[Output[Any], ...]":
     given = list(outputs)
     if not given:
         return ()
-    from toolshape._answers.output import Output  # noqa: PLC0415 - few registries are told of outputs
-
-    return tuple(one if isinstance(one, Output) else Output(one) for one in given)
+    output = _answers.output.Output
+    return tuple(one if isinstance(one, output) else output(one) for one in given)
 
 
 def _copy_of_contents(contents: Contents, tools: Iterable[Tool[..., Any]]) -> Registry:

@@ -12,7 +12,7 @@ from datetime import timedelta
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolshape import _bound, _plan
+from toolshape import _bound, _conversation, _plan
 from toolshape._bound.bound import Bound, bound_tools_of
 from toolshape._bound.bound_tools import canonical_calls
 from toolshape._bound.registry import Registry, bindings_of, is_picklable, store_of
@@ -1391,9 +1391,9 @@ class Conversation:
         try:
             messages = [*map(message_from_json, body["messages"])]
             if body["version"] == 1:
-                from toolshape._conversation import version_1  # noqa: PLC0415 - few conversations are as old
-
-                messages, body = version_1.upgraded(messages, body, tools or Registry())
+                messages, body = _conversation.version_1.upgraded(
+                    messages, body, tools or Registry()
+                )
             return cls._restored(tools, messages, body, output)
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise UsageError(

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from toolshape import _schema
 from toolshape._records.calls import JsonSchema
 from toolshape._schema.recursion import recursive_groups
 from toolshape._schema.references import references
@@ -23,9 +24,7 @@ def may_backtrack(schema: JsonSchema) -> bool:
     recursive_names = recursive_groups(definitions).keys()
     if not recursive_names:
         return False
-    from toolshape._schema.walk import nodes_of  # noqa: PLC0415 - few schemas are recursive
-
-    for node, at in nodes_of(schema, constraints=True):
+    for node, at in _schema.walk.nodes_of(schema, constraints=True):
         branches = [
             at.resolve(branch) for branch in (*node.get("anyOf", ()), *node.get("oneOf", ()))
         ]

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pydantic_core import from_json, to_json
 
 from toolshape import _validation
+from toolshape._function import core_schema
 from toolshape._function.core_schema.key_count import KeyCount, count_of_flat
 from toolshape._records.errors import CallError, Problem
 from toolshape._schema.arrows import Arrow, Dropped
@@ -185,10 +186,10 @@ def _compile_text_with_nulls(
         if "null" not in arguments:
             return text(arguments)
         if not compiled:
-            from toolshape._function.core_schema import null_defaults  # noqa: PLC0415 - most programs receive no nulls
-
             compiled.append(
-                null_defaults.compile_null_admitting(traits.model.__pydantic_core_schema__, dropped)
+                core_schema.null_defaults.compile_null_admitting(
+                    traits.model.__pydantic_core_schema__, dropped
+                )
             )
         null_admitting = compiled[0]
         if null_admitting is None:

@@ -18,6 +18,7 @@ from toolshape._schema.secrets import without_secret_defaults
 from toolshape._schema.union_branches import fits
 from toolshape._schema.values import copy_json
 from toolshape._schema.walk import everywhere
+from toolshape._tools import definition as definitions
 from toolshape._tools.definition.settled import TYPE_NAMES, settled
 
 if TYPE_CHECKING:
@@ -136,11 +137,9 @@ class SchemaReader:
 
     def rewritten(self, schema: JsonSchema) -> JsonSchema:
         """Return any schema in draft 2020-12, by the rules below."""
-        from toolshape._tools.definition.bundle import BundleError, bundle  # noqa: PLC0415 - it needs an extra
-
         try:
-            bundled = bundle(schema, self.documents)
-        except BundleError as error:
+            bundled = definitions.bundle.bundle(schema, self.documents)
+        except definitions.bundle.BundleError as error:
             self.problems.append(Problem(path=error.path, rule="$ref", message=str(error)))
             return {}
         self.findings += [
