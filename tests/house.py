@@ -41,7 +41,7 @@ FLOORS = (
 )
 # Both ask for the words of open models, which speak OpenAI's form: one import inside a function closes a circle of
 # folders, though none of modules. It goes when calls that were left in a text have a reader of their own.
-KNOWN_CIRCLE = ("toolshape._families.openai.left_calls", "toolshape._families.text.left")
+KNOWN_CIRCLE = ("toolshape._families.openai.unparsed", "toolshape._families.text.unparsed")
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS, 1) for room in rooms}
 
 

@@ -25,8 +25,8 @@ READERS = ("member", "_either")
 OUR_OWN = {
     ("toolshape._cli.cli", "most_tools"): "a rule",
     ("toolshape._cli.rulebook.probes", "most_tools"): "a rule",
-    ("toolshape._plan.stored", "is_text"): "a field of a stored result",
-    ("toolshape._plan.stored", "media_type"): "a field of a stored part",
+    ("toolshape._plan.result_json", "is_text"): "a field of a stored result",
+    ("toolshape._plan.result_json", "media_type"): "a field of a stored part",
     ("toolshape._history.repairs.parts", "tool_name"): "a rule of histories",
     ("toolshape._history.repairs.parts", "item_id"): "a rule of histories",
     ("toolshape._history.repairs.ids", "call_id"): "a rule of histories",

@@ -11,8 +11,8 @@ from toolshape._families.wire.provider import Provider
 from toolshape._function.core_schema.validation_context import validating_with
 from toolshape._plan.partial_calls import PartialCall, partial_call, read_beginning
 from toolshape._plan.plan_state import AnswerState
+from toolshape._plan.result_json import through_json
 from toolshape._plan.results import Answer, Results
-from toolshape._plan.stored import through_json
 from toolshape._records.calls import Call, Finding, JsonObject, Loss, Spec, Strictness
 from toolshape._records.errors import CallError, ExportError, Problem, UsageError
 from toolshape._records.result import Result

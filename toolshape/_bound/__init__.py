@@ -13,8 +13,8 @@ if typing.TYPE_CHECKING:
         batches as batches,
         bindings as bindings,
         bound as bound,
-        loading as loading,
+        past_searches as past_searches,
         search as search,
     )
 else:  # an import of toolshape binds nothing, which is a third of it.
-    __getattr__ = import_later(__name__, "batches", "bindings", "bound", "loading", "search")
+    __getattr__ = import_later(__name__, "batches", "bindings", "bound", "past_searches", "search")

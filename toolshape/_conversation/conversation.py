@@ -52,10 +52,10 @@ from toolshape._plan.ledger_store import LedgerStore
 from toolshape._plan.plan import Plan
 from toolshape._plan.plan_state import unsigned
 from toolshape._plan.restore import has_lost_calls, with_assistant
+from toolshape._plan.result_json import outcome_of_part, restore_result
 from toolshape._plan.results import Results, may_hold_secret, peek_answer
 from toolshape._plan.run_options import ResumeOptions, RunOptions, refuse_unknown
 from toolshape._plan.snapshot import snapshot
-from toolshape._plan.stored import outcome_of_part, restore_result
 from toolshape._records.calls import Call, Coercion, JsonObject, Strictness, WireMessage
 from toolshape._records.errors import ExportError, HistoryError, Problem, UsageError
 from toolshape._records.found import is_search
@@ -929,7 +929,7 @@ class Conversation:
             provider = with_text_format(get(provider), text_calls)
         bound = self.tools.bind(provider, strict, output=output)
         if choice is None and bound_tools_of(bound).search is not None:
-            choice = _bound.loading.choice_after_searches(bound, self._messages, model)
+            choice = _bound.past_searches.choice_after_searches(bound, self._messages, model)
         request = self.tools.request(
             provider,
             choice=choice,
@@ -968,7 +968,7 @@ class Conversation:
             body.update(histories.system(converted.system))
         sent: list[WireMessage] = [*converted.messages]
         if bound_tools_of(bound).search is not None:
-            sent = _bound.loading.load_found(bound, sent, request)
+            sent = _bound.past_searches.load_found(bound, sent, request)
         body[histories.key] = sent
         return _merge(
             _merge(body, request), {key: to_plain_json(value) for key, value in keywords.items()}

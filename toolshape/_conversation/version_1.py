@@ -14,8 +14,8 @@ from toolshape._families.receive import read_response
 from toolshape._history.outbound import histories_of
 from toolshape._plan.plan_state import HIDDEN, PlanState, StoredCallState, StoredState, unsigned
 from toolshape._plan.planning import plan_calls
+from toolshape._plan.result_json import outcome_of_part
 from toolshape._plan.snapshot import snapshot
-from toolshape._plan.stored import outcome_of_part
 from toolshape._records.calls import JsonObject
 from toolshape.messages import Message, ToolCallPart, calls_in, results_in
 

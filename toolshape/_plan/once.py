@@ -18,9 +18,9 @@ from toolshape._function.calling.failures import hide_error, is_cancellation
 from toolshape._plan import state
 from toolshape._plan.claims import Ready
 from toolshape._plan.ledger_store import Claim, LedgerStore, check_ledger
+from toolshape._plan.result_json import restore_result, store_result
 from toolshape._plan.results import Results
 from toolshape._plan.steps import HERE, IN_LOOP, Steps, run_here
-from toolshape._plan.stored import restore_result, store_result
 from toolshape._records.calls import Call
 from toolshape._records.context import CallContext, ToolFacts
 from toolshape._records.errors import CallError, CallErrorCode

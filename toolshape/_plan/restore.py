@@ -15,10 +15,10 @@ from toolshape._plan.plan_state import (
     StoredCallState,
     StoredTarget,
 )
+from toolshape._plan.result_json import restore_result
 from toolshape._plan.results import Entry, Results, StoredAnswer, restore_kept
 from toolshape._plan.snapshot import exact_digest
 from toolshape._plan.state import State
-from toolshape._plan.stored import restore_result
 from toolshape._records.calls import Call, Coercion
 from toolshape._records.errors import CallError, UsageError
 from toolshape._records.identity import OutputRef

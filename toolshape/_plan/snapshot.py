@@ -26,6 +26,7 @@ from toolshape._plan.plan_state import (
     StoredState,
     StoredTarget,
 )
+from toolshape._plan.result_json import store_result, through_json
 from toolshape._plan.results import (
     Entry,
     Results,
@@ -34,7 +35,6 @@ from toolshape._plan.results import (
     may_hold_secret,
 )
 from toolshape._plan.state import Moment, State
-from toolshape._plan.stored import store_result, through_json
 from toolshape._records.calls import Call, JsonObject, Strictness
 from toolshape._records.identity import canonical_json
 from toolshape._records.result import Result

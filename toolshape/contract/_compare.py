@@ -27,11 +27,11 @@ from toolshape._schema.generate import generate
 from toolshape._schema.lens import Lens
 from toolshape._schema.values import values_inside
 from toolshape._validation.coercion import choose_rules
-from toolshape.contract._beyond import changed_places, judge_place
+from toolshape.contract._changed_checks import changed_places, judge_place
 from toolshape.contract._differences import Step, schema_differences, with_added_names
 from toolshape.contract._inclusion import Proof, is_same_json, mark_decimals
 from toolshape.contract._lock import Contract, Locked, make_contract
-from toolshape.contract._validators import Formats, compile_admission, compile_refused_paths
+from toolshape.contract._schema_validators import Formats, compile_admission, compile_refused_paths
 from toolshape.contract._witness import SpentError, Tries, candidates
 
 _ALIKE = 0.6  # two strings count as similar if their ``difflib`` ratio is at least this

@@ -22,8 +22,8 @@ from toolshape._families.ollama.schema import (
     envelope,
     request,
 )
-from toolshape._families.openai.left_calls import left_calls
 from toolshape._families.openai.text_place import TEXT_PLACE
+from toolshape._families.openai.unparsed import left_calls
 from toolshape._families.wire.provider import (
     Codec,
     Facts,

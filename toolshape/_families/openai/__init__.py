@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from toolshape._families.openai import messages, server
 from toolshape._families.openai.batches import OPENAI_BATCH
-from toolshape._families.openai.left_calls import left_calls
 from toolshape._families.openai.messages import write_calls, write_results
 from toolshape._families.openai.output import OUTPUT
 from toolshape._families.openai.responses import (
@@ -31,6 +30,7 @@ from toolshape._families.openai.schema import (
     request,
 )
 from toolshape._families.openai.text_place import TEXT_PLACE
+from toolshape._families.openai.unparsed import left_calls
 from toolshape._families.wire.provider import (
     Codec,
     Facts,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from toolshape._families.openai.left_calls import left_calls
+from toolshape._families.openai.unparsed import left_calls
 from toolshape._families.text.format import TextFormat
 from toolshape._families.text.formats import FORMATS
 from toolshape._families.text.reading import Schemas, read_with_ids

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from toolshape._families import huggingface
 from toolshape._families.ollama import responses as ollama
 from toolshape._families.openai import responses as openai
-from toolshape._families.openai.left_calls import left_calls
 from toolshape._families.openai.responses import FINISHES
+from toolshape._families.openai.unparsed import left_calls
 from toolshape._families.text.format import TextCall, TextFormat
 from toolshape._families.text.reading import (
     Schemas,

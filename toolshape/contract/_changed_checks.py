@@ -21,7 +21,7 @@ from toolshape._validation.settings import Validate, ValidationSettings
 from toolshape.contract._checks import Checks, is_code, leaf_accepts
 from toolshape.contract._inclusion import mark_decimals
 from toolshape.contract._lock import Locked
-from toolshape.contract._validators import compile_admission
+from toolshape.contract._schema_validators import compile_admission
 
 _CALLS, _VALUES = 24, 400
 _BOUNDS = frozenset({"ge", "gt", "le", "lt"})

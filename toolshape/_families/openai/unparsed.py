@@ -17,7 +17,7 @@ def left_calls(message: WireMessage, provider: str) -> tuple[ResponseWarning, ..
         text = next((message[key] for key in _REASONING if isinstance(message.get(key), str)), "")
     if not text:
         return ()
-    from toolshape._families.text.left import warn_of_left_calls  # noqa: PLC0415 - the formats import this family
+    from toolshape._families.text.unparsed import warn_of_left_calls  # noqa: PLC0415 - the formats import this family
 
     return warn_of_left_calls(text, provider, is_reasoning=is_reasoning)
 
