@@ -432,7 +432,7 @@ class Entry:
 
 def test_a_provider_of_a_package_that_cannot_be_loaded(monkeypatch):
     """It is named, with its package."""
-    monkeypatch.setattr("toolshape._families._entry_points", lambda: [Entry()])
+    monkeypatch.setattr("toolshape._families.entry_points", lambda: [Entry()])
     with pytest.raises(
         ExportError,
         match=r"'broken' of somebody\.provider:BROKEN cannot be loaded: RuntimeError: no licence",

@@ -1,5 +1,6 @@
-"""Writes the answer's schema for a provider: as a field of the request, or as a
-tool that the model must call.
+"""Writes the answer's schema for a provider: as a field of the request, or as a tool.
+
+The tool is one that the model must call.
 """
 
 from typing import NamedTuple

@@ -1,6 +1,4 @@
-"""The immutable record behind an ``Output``: the pydantic model that
-validates answers, and their schema.
-"""
+"""The immutable record behind an ``Output``: its type's model, and the schema of answers."""
 
 import functools
 import hashlib

@@ -1,6 +1,4 @@
-"""Finds what a provider would reject in a registry, and compares the forms of
-one tool for several providers.
-"""
+"""Finds what a provider would reject in a registry, and compares one tool at several providers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple

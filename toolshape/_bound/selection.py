@@ -1,6 +1,4 @@
-"""Selects tools of a registry by names, patterns and tags, and combines
-the settings of two registries.
-"""
+"""Selects tools of a registry by names, patterns and tags, and merges settings."""
 
 import fnmatch
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -1,5 +1,6 @@
-"""Resolves command-line targets (``MODULE:NAME`` or ``PATH.py:NAME``)
-to registries, tools or values.
+"""Resolves the targets of a command line (``MODULE:NAME``, ``PATH.py:NAME``).
+
+A target is a registry, a tool or another value.
 """
 
 import importlib

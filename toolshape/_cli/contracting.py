@@ -1,6 +1,4 @@
-"""The commands ``toolshape lock``, ``cost`` and ``page``, and the option
-``--against`` of ``toolshape diff``.
-"""
+"""The commands ``lock``, ``cost`` and ``page``, and the option ``--against`` of ``diff``."""
 
 import asyncio
 import contextlib

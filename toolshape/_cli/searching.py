@@ -1,6 +1,4 @@
-"""The command ``toolshape search``: finds tools by words, or measures how often a search finds the
-right one.
-"""
+"""The command ``toolshape search``: finds tools by words, or measures how often they are found."""
 
 import json
 from collections.abc import Sequence

@@ -1,6 +1,4 @@
-"""The command ``toolshape mcp``: serves tools to MCP clients, over
-standard input and output or HTTP.
-"""
+"""The command ``toolshape mcp``: serves tools to MCP clients, over stdio or HTTP."""
 
 import asyncio
 import contextlib

@@ -1,6 +1,4 @@
-"""The command ``toolshape verify``: tests whether a provider follows
-the rules that toolshape knows.
-"""
+"""The command ``toolshape verify``: tests whether a provider follows the rules known of it."""
 
 import json
 import os

@@ -1,7 +1,7 @@
-"""Converts messages to JSON and back, in the form of OpenTelemetry's GenAI
-conventions with additional members.
+"""Converts messages to JSON and back, in the form of OpenTelemetry's GenAI conventions.
 
-The form follows the input messages in open-telemetry/semantic-conventions-genai, read 2026-11-22.
+The JSON has members that the conventions do not know. The form follows the input messages in open-
+telemetry/semantic-conventions-genai, read 2026-11-22.
 """
 
 import base64

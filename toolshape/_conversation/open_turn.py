@@ -1,6 +1,4 @@
-"""The open turn of a conversation: an assistant message with at least one
-unanswered call, living or stored.
-"""
+"""The open turn of a conversation: a message with an unanswered call, living or stored."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

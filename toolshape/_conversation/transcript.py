@@ -1,6 +1,4 @@
-"""Writes a conversation down as a person would: who said what, each call
-with its coercions and its answer.
-"""
+"""Writes a conversation down as a person would: who said what, each call and its answer."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,5 +1,6 @@
-"""Reads what version 1 of ``Conversation.to_json`` stored of an open turn: states,
-beside the provider's messages.
+"""Reads the open turn out of what version 1 of ``Conversation.to_json`` stored.
+
+It stored the states of calls beside the provider's messages.
 """
 
 from collections.abc import Mapping, Sequence

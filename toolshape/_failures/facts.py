@@ -1,5 +1,4 @@
-"""Extracts status, codes, message and headers from an SDK's exception, an
-HTTP response or an error body.
+"""Reads status, codes, message and headers of an SDK's exception, an HTTP response or a body.
 
 This module imports no SDK. It reads the attributes that these SDKs share (read on 2026-11-22):
 openai 3.54, anthropic 2.12, google-genai 3.4, mistralai 3.7, cohere 7.3.1, ollama 0.6.3, botocore

@@ -1,5 +1,4 @@
-"""Finds the tool, the place in its schema, and the place in the
-history that an error message names.
+"""Finds the tool, the place in its schema or the message that an error's words name.
 
 The patterns match recorded error messages and messages in public threads up to November 2026. Every
 gap in a pattern has a maximum length.

@@ -1,5 +1,4 @@
-"""The names of providers: this package's, as type checkers and editors read them, and those of
-installed packages.
+"""The names of providers: this package's as literals, and those of installed packages.
 
 No family is imported for a name: see ``get`` in the package for what a name stands for.
 """

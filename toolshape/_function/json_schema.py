@@ -1,6 +1,4 @@
-"""Generates canonical JSON Schema: 2020-12, closed objects, no generated
-titles, fields in signature order.
-"""
+"""Generates canonical JSON Schema: 2020-12, closed objects, no titles, fields in order."""
 
 import dataclasses
 import functools

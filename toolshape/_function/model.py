@@ -1,6 +1,4 @@
-"""Builds a pydantic model from a function's parameters; this model provides the
-schema and validates the calls.
-"""
+"""Builds the pydantic model of a function's parameters: for the schema, and to validate calls."""
 
 import functools
 import json

@@ -1,6 +1,4 @@
-"""Writes a function's return value as text for a model, and generates
-the schema of the return type.
-"""
+"""Writes a function's return value as text for a model, and the schema of its type."""
 
 import collections.abc
 import inspect

@@ -1,6 +1,4 @@
-"""Writes the end of a history in which no rule acts: each message is
-looked at once, and written once.
-"""
+"""Writes the end of a history in which no rule acts, each message looked at once."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,4 @@
-"""Converts a provider's stored messages (lists, requests, JSON text or SDK
-objects) to ``Message`` records.
-"""
+"""Reads a provider's stored messages (lists, requests, JSON text, SDK objects) as ``Message``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

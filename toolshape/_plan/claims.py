@@ -1,6 +1,4 @@
-"""Claims calls for a run: selects them, checks that they can be run,
-and groups them by their effects.
-"""
+"""Claims calls for a run: selects and checks them, and groups them by their effects."""
 
 import contextlib
 import itertools

@@ -1,6 +1,4 @@
-"""Runs a call under hooks, limits or a ``CallContext``; every call gets exactly
-one result, even if a hook fails.
-"""
+"""Runs a call under hooks, limits or a ``CallContext``: exactly one result, whatever fails."""
 
 import copy
 import inspect

@@ -1,5 +1,4 @@
-"""Runs each call at most once: answers known calls with the recorded outcome, and
-records the outcome of new calls.
+"""Runs each call at most once: a ledger answers what it knows, and records what is new.
 
 A ledger identifies a call by its scope, its id, its tool, and its arguments as the model wrote
 them. Edits do not count, because a response that is delivered again holds the arguments that the

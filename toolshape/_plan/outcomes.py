@@ -1,6 +1,4 @@
-"""Makes the ``Result`` of a call from the value that its tool returned, or
-the error that its tool raised.
-"""
+"""Makes the ``Result`` of a call from what its tool returned or raised."""
 
 import json
 import logging

@@ -1,6 +1,4 @@
-"""Validates the calls in a response: each call is then ready, pending, or
-rejected with an error as its result.
-"""
+"""Validates the calls in a response: each is then ready, pending, or rejected with an error."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,6 +1,4 @@
-"""Makes results from the record of a turn: the only way back from a token, a
-stored conversation and a pickle.
-"""
+"""Makes results from the record of a turn: the way back from a token, a store and a pickle."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,6 +1,4 @@
-"""Holds the results of the calls in a response, the messages that answer these
-calls, and the answer in a type.
-"""
+"""Holds the results of a response's calls, the messages that answer them, and the answer."""
 
 import html
 import threading

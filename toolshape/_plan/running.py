@@ -1,5 +1,4 @@
-"""Runs claimed calls and records their results: one after another in this thread, or
-concurrently in an event loop.
+"""Runs claimed calls and records their results, in this thread or in an event loop.
 
 Both drivers run a call that writes or destroys alone: after all earlier calls, and before all later
 calls. ``run_calls`` calls plain tools in this thread, in call order. At the end, it runs the tools

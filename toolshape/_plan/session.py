@@ -1,6 +1,4 @@
-"""A session: one connection over which a model answers many times, with the calls of all its
-responses.
-"""
+"""A session: one connection over which a model answers many times, and all its calls."""
 
 # A call is known by its response and its id, however often it comes, and goes one way: it is
 # complete, then in a plan, then answered, then told to the model. What is told is decided when it

@@ -1,5 +1,4 @@
-"""Makes the record of a turn from its results: one copy of one moment,
-while other threads may run calls.
+"""Makes the record of a turn from its results, at one moment, while threads run calls.
 
 ``state.moment`` copies everything that may change under one lock, and nothing here looks at the
 results' own state again: a call cannot be both running and answered in one record. A state that

@@ -1,6 +1,4 @@
-"""Runs one coroutine body either synchronously or in the event loop
-(blocking work goes to threads).
-"""
+"""Runs one coroutine body synchronously, or in the event loop with threads for what blocks."""
 
 import time
 from collections.abc import Awaitable, Callable, Coroutine

@@ -1,5 +1,4 @@
-"""Reads the result objects of MCP's SDKs and fastmcp: a client's
-``CallToolResult``, and a tool's content blocks.
+"""Reads what MCP's SDKs and fastmcp return: a ``CallToolResult``, and content blocks.
 
 This module imports no SDK. It recognises objects by the names of their classes and fields in the
 official SDK 2.3.0 and 1.x (both read 2026-11-22).

@@ -1,6 +1,4 @@
-"""Shows values on one line: cut to a length, and with every character
-escaped that a reader could not see.
-"""
+"""Shows values on one line: cut to a length, characters that nobody sees escaped."""
 
 import json
 import re

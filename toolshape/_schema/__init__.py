@@ -1,5 +1,4 @@
-"""Rewrites JSON Schema, and maps the arguments of calls in both directions;
-also compares and copies JSON.
+"""Rewrites JSON Schema, maps arguments in both directions, compares and copies JSON.
 
 In: a JSON Schema and the rules of a provider. Out: the rewritten schema, its inverse on arguments,
 and its losses. To add a rewrite, write a function in ``rewrites.py``; a new keyword goes into

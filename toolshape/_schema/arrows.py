@@ -1,6 +1,4 @@
-"""Combines functions on JSON values: chains them, and applies them to
-object members or array items.
-"""
+"""Combines functions on JSON values: in a chain, at object members, at array items."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias

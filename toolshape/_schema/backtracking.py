@@ -1,6 +1,4 @@
-"""Detects schemas whose validation may take exponential time, and values that
-are too deep for such schemas.
-"""
+"""Finds schemas whose validation may take exponential time, and values too deep for them."""
 
 import json
 from collections.abc import Callable

@@ -1,6 +1,4 @@
-"""Encodes values that JSON cannot represent (bytes, NaN, infinities) as
-JSON objects, and decodes them.
-"""
+"""Encodes bytes, NaN and infinities as JSON objects, and decodes them."""
 
 import base64
 import math

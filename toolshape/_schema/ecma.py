@@ -1,5 +1,4 @@
-r"""Writes a pattern of ECMA-262, as JSON Schema means it, in the words
-of Rust's engine or of Python's.
+r"""Writes a pattern of ECMA-262, as JSON Schema means it, for Rust's engine or Python's.
 
 What the three dialects say differently (ECMA-262, 2025, section 22.2, read 2026-11-27):
 

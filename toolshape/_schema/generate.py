@@ -1,6 +1,4 @@
-"""Generates values that a JSON Schema admits, with a seeded random
-source; ignores some hard keywords.
-"""
+"""Generates values that a JSON Schema admits, from a seed; ignores some hard keywords."""
 
 import json
 import math

@@ -1,6 +1,4 @@
-"""Intersects two schemas: returns one schema without ``allOf`` that admits the
-values that both schemas admit.
-"""
+"""Intersects two schemas: one without ``allOf`` that admits what both admit."""
 
 from collections.abc import Callable
 from typing import Any

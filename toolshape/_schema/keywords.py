@@ -1,5 +1,4 @@
-"""The keywords of JSON Schema in one table: what each holds, where it
-applies, and which drafts have it.
+"""The keywords of JSON Schema: what each holds, where it applies, which drafts have it.
 
 Every walk of a schema asks this table, so a keyword that is added here is seen by all of them. A
 keyword that is not in the table is an annotation: what it holds is not a schema, and is never

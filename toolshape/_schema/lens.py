@@ -1,5 +1,4 @@
-"""The types of a schema rewrite: ``Rule`` and ``Change`` for one node, ``Lens`` for
-a whole schema and its values.
+"""The types of a rewrite: ``Rule`` and ``Change`` for a node, ``Lens`` for a whole schema.
 
 A rule is local: it sees one node whose children are already rewritten, and returns a ``Change`` or
 ``None``. ``walk.everywhere`` applies a rule to a whole schema; ``walk.compose`` runs several passes

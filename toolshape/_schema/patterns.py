@@ -1,6 +1,4 @@
-"""Bounds the work of matching a pattern before anything is compiled: its states, its
-paths, and the texts it can match.
-"""
+"""Bounds the work of matching a pattern before it is compiled: its states, paths and texts."""
 
 import functools
 import re

@@ -1,6 +1,4 @@
-"""Finds the nodes of a schema that describe a place in a value; a
-place in a union has several nodes.
-"""
+"""Finds the nodes of a schema that describe a place in a value; in a union, several."""
 
 import re
 from collections.abc import Iterable

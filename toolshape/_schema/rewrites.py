@@ -1,5 +1,4 @@
-"""The rewrite rules that providers choose from: maps to lists of pairs, optional
-fields to nullable fields, etc.
+"""The rewrite rules that providers choose from: maps to pairs, optional to nullable, ...
 
 ``walk.everywhere`` applies a rule to every node, innermost first. A function here that takes
 options returns a rule.

@@ -1,6 +1,4 @@
-"""Knows which places of a value a schema marks as secret: masks values, and
-removes defaults that hold a secret.
-"""
+"""Knows the places of a value that a schema marks as secret: masks them, drops defaults."""
 
 import json
 from collections.abc import Iterable, Iterator

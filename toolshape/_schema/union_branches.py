@@ -1,6 +1,4 @@
-"""Finds the branch of a union that a value matches, and decides whether branches
-can be distinguished at all.
-"""
+"""Finds the branch of a union that a value matches, and whether branches can be told apart."""
 
 # A union has no arrow of its own: each branch has one, and the value says which is meant. So two
 # questions are answered here.

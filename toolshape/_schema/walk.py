@@ -1,5 +1,4 @@
-"""Applies a rule to every node of a JSON Schema, and builds the functions that
-map values in both directions.
+"""Applies a rule to every node of a schema, and builds the maps of values both ways.
 
 It handles recursion, ``$ref`` and ``$defs``, unions and paths. Which keywords hold schemas is in
 ``keywords.py``.

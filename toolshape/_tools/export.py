@@ -1,6 +1,4 @@
-"""Exports a tool to one provider: builds its entry and the lens for its
-arguments, or reports why it cannot.
-"""
+"""Exports a tool to one provider: its entry, and the lens for its arguments."""
 
 import functools
 import json

@@ -1,6 +1,4 @@
-"""The immutable record behind a ``Tool``: the data for exports and calls,
-from a function or a definition.
-"""
+"""The immutable record behind a ``Tool``: what exports and calls need."""
 
 import copy
 import functools

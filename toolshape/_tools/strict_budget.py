@@ -1,6 +1,4 @@
-"""Fits the strict tools of a request into a provider's limits: finds the tools
-that must be sent in lenient form.
-"""
+"""Fits the strict tools of a request into a provider's limits: some are sent leniently."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,5 +1,4 @@
-"""Applies coercion rules to the invalid places in a value, until the
-value is valid or no rule applies.
+"""Applies coercion rules to the invalid places in a value, until it is valid or none applies.
 
 A valid value is never touched: the checker names the places that it refuses, and only these are
 looked at. At each, the schema says what was expected, a rule proposes a value, and the whole is

@@ -1,6 +1,4 @@
-"""Looks up what a core schema expects at a place: the types, choices and
-fields that the coercion rules need.
-"""
+"""Looks up what a core schema expects at a place: types, choices and fields, for coercions."""
 
 import functools
 from collections.abc import Callable, Mapping

@@ -1,5 +1,4 @@
-"""Writes the feedback on invalid arguments that the model reads: the path, the
-expected value, and the sent value.
+"""Writes the feedback on invalid arguments that the model reads: place, expected, sent.
 
 The feedback has a limited length, and shows no secrets.
 """

@@ -1,5 +1,4 @@
-"""Checks JSON Schema keywords in bounded time, as strictly as toolshape checks the
-arguments of a decorated tool.
+"""Checks JSON Schema keywords in bounded time, as strictly as arguments of functions.
 
 Needs the extra ``schema``.
 """

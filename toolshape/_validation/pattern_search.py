@@ -1,6 +1,4 @@
-"""Compiles the search for a pattern of a definition, and says which
-texts it decides in bounded time.
-"""
+"""Compiles the search for a definition's pattern, in bounded time where it can."""
 
 import re
 from collections.abc import Callable

@@ -1,6 +1,4 @@
-"""Converts pydantic's errors to faults: one list to coerce, and one list for the
-feedback to the language model.
-"""
+"""Converts pydantic's errors to faults: one list to coerce, one list for feedback."""
 
 import itertools
 import opcode

@@ -1,5 +1,4 @@
-"""Compiles a fast, conservative validator: it never accepts an invalid value, but
-may not recognise a valid one.
+"""Compiles a fast validator that never accepts an invalid value, and may miss a valid one.
 
 The full validator takes fifty times as long. It decides if this check does not support a keyword,
 or returns false for a value.

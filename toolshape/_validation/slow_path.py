@@ -1,5 +1,4 @@
-"""The slow path: coerces and validates arguments that the fast path did not
-accept, or raises ``CallError``.
+"""The slow path: coerces and validates what the fast path did not accept.
 
 It is one for pydantic's models and for JSON Schemas: a ``Checker`` is all that differs. The order
 is that in which things were done to the arguments, read backwards: the text is read as JSON, with

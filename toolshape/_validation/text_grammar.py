@@ -1,6 +1,4 @@
-"""Checks plain text against the grammar of its tool, after the call: most
-providers do not constrain it.
-"""
+"""Checks plain text against its tool's grammar, as most providers do not constrain it."""
 
 import functools
 from collections.abc import Callable

@@ -1,5 +1,4 @@
-"""Says what a validator's error means: which kind of value was expected,
-and which limit the value breaks.
+"""Says what a validator's error means: the kind that was expected, the limit that broke.
 
 The schema says what is expected at a place. But a validator knows why it refused this value, and
 what it knows is in the error: the limit with its number, or the kind of value that its branch of a

@@ -1,6 +1,4 @@
-"""Runs a call that a framework delivers: plans it, requests approval through the
-framework, and returns the result.
-"""
+"""Runs a call that a framework delivers: plans it, asks for approval there, returns a result."""
 
 import contextlib
 import json

@@ -1,6 +1,4 @@
-"""Judges changes to what a tool checks beyond its schema: looks for a call that
-was accepted and is refused now.
-"""
+"""Judges changes to what a tool checks beyond its schema, by a call that is refused now."""
 
 import contextlib
 import random

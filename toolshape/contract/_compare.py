@@ -1,6 +1,4 @@
-"""Compares two contracts: lists the changes, and for each breaking
-change finds a call that it breaks.
-"""
+"""Compares two contracts: lists changes, and finds a call that each breaking change breaks."""
 
 import contextlib
 import difflib

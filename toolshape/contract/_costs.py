@@ -1,6 +1,4 @@
-"""Computes what each tool adds to a request: characters for each part, and
-tokens if a client counts them.
-"""
+"""Computes what each tool adds to a request: characters, and tokens if a client counts them."""
 
 import inspect
 import json

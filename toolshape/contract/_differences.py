@@ -1,6 +1,4 @@
-"""Finds the differences between two schemas, and applies each difference
-alone to a copy of the old schema.
-"""
+"""Finds the differences between two schemas, and applies each alone to the old one."""
 
 import copy
 from collections.abc import Iterator

@@ -1,6 +1,4 @@
-"""Holds a tool that somebody else offers against a lock: what it was when the lock
-was written, and what it is now.
-"""
+"""Compares a tool that somebody else offers with what it was when the lock was written."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType

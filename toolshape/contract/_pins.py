@@ -1,6 +1,4 @@
-"""Holds tools that somebody else defines against a lock, and remembers what was decided
-about each form of a tool.
-"""
+"""Decides which tools of others are taken under a lock, and remembers each decision."""
 
 import inspect
 import logging

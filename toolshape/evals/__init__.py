@@ -1,5 +1,4 @@
-"""Evaluates whether models call the expected tools, and whether the
-functions get the expected arguments.
+"""Evaluates whether models call the expected tools with the expected arguments.
 
 In: cases, and the responses of models. Out: a verdict for each case, and a run that adds them up;
 no tool is run. What counts as equal is decided in ``_compare.py``, which calls are meant for which

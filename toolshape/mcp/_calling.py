@@ -1,6 +1,4 @@
-"""Calls the tools of an MCP server over one connection, and turns lost connections
-and bad answers into tool errors.
-"""
+"""Calls the tools of an MCP server over one connection; what breaks is a tool's error."""
 
 import asyncio
 import json

@@ -1,6 +1,4 @@
-"""Connects to an MCP server: makes a registry of its tools, updates the registry,
-and sends calls to the server.
-"""
+"""Connects to an MCP server: makes a registry of its tools, and keeps it up to date."""
 
 import asyncio
 import logging

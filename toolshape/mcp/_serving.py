@@ -1,6 +1,4 @@
-"""Builds a server with the official MCP SDK: it lists the tools in a
-registry and answers calls to them.
-"""
+"""Builds a server with the official MCP SDK: lists a registry's tools, and answers calls."""
 
 import asyncio
 import contextlib

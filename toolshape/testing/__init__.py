@@ -1,5 +1,4 @@
-"""Provides fake providers, lens-law checks for providers and tools, and malformed
-arguments such as models write.
+"""Fake providers, checks of laws for providers and tools, and malformed arguments.
 
 The checks and ``values`` need the extra ``testing``. A fake needs no extra.
 

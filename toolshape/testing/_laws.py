@@ -1,5 +1,4 @@
-"""Checks with generated values whether a provider or a tool keeps the lens laws, and
-reports the law that it breaks.
+"""Checks with generated values whether a provider or a tool keeps the laws of lenses.
 
 Needs the extra ``testing``.
 """

@@ -1,6 +1,4 @@
-"""Derives malformed arguments, as models often write them, from valid arguments, and
-checks how a tool handles them.
-"""
+"""Makes malformed arguments, as models write them, and checks how a tool handles them."""
 
 import json
 import re

@@ -1,5 +1,4 @@
-"""Builds a Hypothesis strategy for JSON values that the validator of a
-pydantic core schema may accept.
+"""Builds a Hypothesis strategy for JSON values that a core schema may accept.
 
 The values use every name of a field (its own name and its aliases), and may omit tags that have a
 default. They also set fields with ``init=False``. Needs the extra ``testing``.

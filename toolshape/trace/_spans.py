@@ -1,6 +1,4 @@
-"""Cuts a file into spans of lines, and processes them with an executor of
-``concurrent.futures``, in order.
-"""
+"""Cuts a file into spans of lines, and processes them in order with any executor."""
 
 import contextlib
 from collections.abc import Callable, Generator, Iterator, Sequence

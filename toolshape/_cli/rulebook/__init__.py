@@ -1,6 +1,4 @@
-"""Tests a provider's rules: for each rule, sends a request that the rule refuses
-and a twin that no rule refuses.
-"""
+"""Tests a provider's rules, each by a request that it refuses and a twin that none refuses."""
 
 import typing
 

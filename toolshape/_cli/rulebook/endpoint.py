@@ -1,6 +1,4 @@
-"""Judges how an OpenAI-compatible server handles calls: choices, ids, streams,
-strictness, finish reasons, usage.
-"""
+"""Judges how an OpenAI-compatible server handles calls: choices, ids, streams, strictness, ..."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple, TypeAlias

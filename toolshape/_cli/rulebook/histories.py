@@ -1,6 +1,4 @@
-"""Builds conversations that some providers refuse: each is an
-accepted conversation with one change.
-"""
+"""Builds conversations that some providers refuse, each an accepted one with one change."""
 
 from collections.abc import Iterator
 from dataclasses import replace

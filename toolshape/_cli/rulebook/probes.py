@@ -1,6 +1,4 @@
-"""Finds, for each cited rule of a provider, a request that the rule refuses,
-and a twin that no rule refuses.
-"""
+"""Finds a request that breaks each cited rule of a provider, and a twin that breaks none."""
 
 import contextlib
 import json

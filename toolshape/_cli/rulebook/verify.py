@@ -1,5 +1,6 @@
-"""Sends each probe and its twin to a provider, and decides whether the rule is
-confirmed, refuted, or unknown.
+"""Sends probes and their twins to a provider, and decides whether each rule holds there.
+
+A rule is confirmed, refuted or unknown.
 """
 
 import json

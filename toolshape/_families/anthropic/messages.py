@@ -1,5 +1,6 @@
-"""Reads and writes the messages of Anthropic's API, with the types of
-anthropic 2.12.0 (read on 2026-11-22).
+"""Reads and writes the messages of Anthropic's API.
+
+From the types of anthropic 2.12.0, read on 2026-11-22.
 """
 
 from collections.abc import Collection, Mapping, Sequence

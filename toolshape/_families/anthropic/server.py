@@ -1,5 +1,6 @@
-"""Imitates Anthropic's Messages API, with the types of anthropic 2.12.0
-(2026-11-22) and recorded errors.
+"""Imitates the server of Anthropic's Messages API.
+
+From the types of anthropic 2.12.0 (2026-11-22) and recorded errors.
 """
 
 import json

@@ -1,5 +1,6 @@
-"""Where a model's text stands in a message of Anthropic's form, which
-llama.cpp and vLLM serve, too.
+"""Where a model's text stands in a message of Anthropic's form.
+
+Open models have it, too: llama.cpp and vLLM serve this form.
 """
 
 from collections.abc import Sequence

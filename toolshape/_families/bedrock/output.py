@@ -1,5 +1,4 @@
-"""Writes ``outputConfig.textFormat`` for AWS Bedrock's Converse API, which
-takes the schema as JSON text.
+"""Writes ``outputConfig.textFormat`` for Bedrock's Converse API, with the schema as JSON text.
 
 The types come from botocore 1.44.8, bedrock-runtime/2023-09-30, read on 2026-11-25. The schema
 dialect is the same as for strict tools (user guide, 2026).

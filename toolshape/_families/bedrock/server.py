@@ -1,5 +1,6 @@
-"""Imitates the server of Bedrock's Converse API, from the types in botocore 1.44.5
-(2026-11-22) and recorded errors.
+"""Imitates the server of Bedrock's Converse API.
+
+From the types in botocore 1.44.5 (2026-11-22) and recorded errors.
 """
 
 import json

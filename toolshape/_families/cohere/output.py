@@ -1,5 +1,6 @@
-"""Writes ``response_format`` for Cohere's v2 chat API, with the types of
-cohere 7.3.1 (read on 2026-11-25).
+"""Writes ``response_format`` for Cohere's v2 chat API.
+
+From the types of cohere 7.3.1, read on 2026-11-25.
 """
 
 from toolshape._families.wire.content import answer_text

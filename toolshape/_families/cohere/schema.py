@@ -1,5 +1,4 @@
-"""Writes tools and choices for Cohere's v2 chat API, and defines the
-rewrites for its strict dialect.
+"""Writes tools and choices for Cohere's v2 chat API, and the rewrites of its strict dialect.
 
 The types come from cohere 7.3.1, read on 2026-11-20. Cohere's documentation of 2025 describes the
 strict dialect.

@@ -1,5 +1,6 @@
-"""Imitates the server of Cohere's v2 chat API, with the types of cohere 7.3.1
-(2026-11-22) and recorded errors.
+"""Imitates the server of Cohere's v2 chat API.
+
+From the types of cohere 7.3.1 (2026-11-22) and recorded errors.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,6 @@
-"""Reads and writes messages ("contents") for Gemini's generateContent, from
-the types in google-genai 3.4.0.
+"""Reads and writes messages ("contents") for Gemini's generateContent.
 
-The types were read on 2026-11-22.
+From the types in google-genai 3.4.0. The types were read on 2026-11-22.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
-"""Writes ``responseJsonSchema`` or ``responseSchema`` for Gemini's generateContent,
-and finds the structured answer.
+"""Asks Gemini's generateContent for an answer in a schema, and finds it in the response.
 
-The types come from google-genai 3.6.1, read on 2026-11-25. A request with a schema must also state
-a media type, which the SDK does not add.
+The schema is ``responseJsonSchema`` or ``responseSchema``. The types come from google-genai 3.6.1,
+read on 2026-11-25. A request with a schema must also state a media type, which the SDK does not
+add.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,4 @@
-"""Writes tools and choices for Google Gemini's generateContent, and
-rewrites schemas for its two dialects.
+"""Writes tools and choices for Gemini's generateContent, and rewrites for its two dialects.
 
 The types come from google-genai 3.3.0, read on 2026-11-20. The server's messages come from the
 cited issues.

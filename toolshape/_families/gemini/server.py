@@ -1,5 +1,6 @@
-"""Imitates the generateContent server, from the types in google-genai 3.4.0
-(2026-11-22) and recorded errors.
+"""Imitates the server of Gemini's generateContent.
+
+From the types in google-genai 3.4.0 (2026-11-22) and recorded errors.
 """
 
 import base64

@@ -1,5 +1,6 @@
-"""Reads and writes steps for Gemini's Interactions API, from the types in
-google-genai 3.4.0 (2026-11-22).
+"""Reads and writes steps for Gemini's Interactions API.
+
+From the types in google-genai 3.4.0 (2026-11-22).
 """
 
 from collections.abc import Sequence

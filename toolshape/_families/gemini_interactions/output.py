@@ -1,5 +1,4 @@
-"""Writes ``response_format`` for Gemini's Interactions API, and finds the
-structured answer in its steps.
+"""Asks Gemini's Interactions API for an answer in a schema, and finds it in the steps.
 
 The types come from google-genai 3.6.1, read on 2026-11-25. If a request has an unknown field, the
 whole request fails (js-genai#1571, 2026-05).

@@ -1,5 +1,6 @@
-"""Writes tools and choices for Gemini's Interactions API, from the types in
-google-genai 3.3.0 (read on 2026-11-20).
+"""Writes tools and choices for Gemini's Interactions API.
+
+From the types in google-genai 3.3.0, read on 2026-11-20.
 """
 
 from typing import Any

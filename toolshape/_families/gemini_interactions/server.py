@@ -1,5 +1,6 @@
-"""Imitates the server of Gemini's Interactions API, from the types in
-google-genai 3.4.0 (read on 2026-11-22).
+"""Imitates the server of Gemini's Interactions API.
+
+From the types in google-genai 3.4.0, read on 2026-11-22.
 """
 
 import base64

@@ -1,5 +1,4 @@
-"""Writes the messages of Mistral's chat completions where they differ from
-OpenAI's, and defines Mistral's rules.
+"""Writes Mistral's messages where they differ from OpenAI's, and holds Mistral's rules.
 
 The types come from mistralai 3.7.0 and mistral-common 1.13.1, read on 2026-11-20.
 """

@@ -1,5 +1,6 @@
-"""Imitates Mistral's server where it differs from OpenAI's, with the types of
-mistralai 3.7.0 and recorded errors.
+"""Imitates Mistral's server where it differs from OpenAI's.
+
+From the types of mistralai 3.7.0 and recorded errors.
 """
 
 from dataclasses import replace

@@ -1,5 +1,6 @@
-"""Imitates the server of Ollama's ``/api/chat``, from ollama 0.6.3 and the
-server's source of 2026-08-21.
+"""Imitates the server of Ollama's ``/api/chat``.
+
+From ollama 0.6.3 and the server's source of 2026-08-21.
 """
 
 from collections.abc import Iterator

@@ -1,5 +1,4 @@
-"""Writes schemas for engines that constrain decoding: what an engine keeps is
-sent, and the rest is described.
+"""Writes schemas for engines that constrain decoding: what one does not keep is described.
 
 An engine that cannot compile a schema makes its server refuse the whole request; one that compiles
 it may still leave out a constraint, and the model then never learns of it. Both were measured by

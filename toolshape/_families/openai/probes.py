@@ -1,5 +1,4 @@
-"""Requests that Chat Completions refuses, each with an accepted twin, and the
-addresses of APIs with the same form.
+"""Requests that Chat Completions refuses, with accepted twins, and the addresses of its likes.
 
 The addresses are the defaults of the vendors' SDKs and documentation, read on 2026-11-25.
 """

@@ -1,5 +1,4 @@
-"""Writes tools and choices for OpenAI's Chat Completions, and defines the
-rewrites for its strict dialect.
+"""Writes tools and choices for Chat Completions, and the rewrites of its strict dialect.
 
 The types come from openai 3.51.0, read on 2026-11-20. The server's messages are from the cited
 issues.

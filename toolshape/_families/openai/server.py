@@ -1,5 +1,6 @@
-"""Imitates the server of Chat Completions, with the types of openai 3.54.0
-(2026-11-22) and recorded errors.
+"""Imitates the server of Chat Completions.
+
+From the types of openai 3.54.0 (2026-11-22) and recorded errors.
 """
 
 from collections.abc import Iterator, Mapping

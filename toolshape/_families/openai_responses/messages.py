@@ -1,5 +1,6 @@
-"""Reads and writes the items of OpenAI's Responses API, with the types of
-openai 3.54.0 (read on 2026-11-22).
+"""Reads and writes the items of OpenAI's Responses API.
+
+From the types of openai 3.54.0, read on 2026-11-22.
 """
 
 import json

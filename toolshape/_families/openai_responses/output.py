@@ -1,5 +1,4 @@
-"""Writes ``text.format`` for OpenAI's Responses API, and finds the
-answer in the items of a response.
+"""Writes ``text.format`` for the Responses API, and finds the answer in the items.
 
 The types come from openai 3.57.0, read on 2026-11-25. toolshape always sends ``strict``, as for
 tools, because the documentation does not say what the server does without it.

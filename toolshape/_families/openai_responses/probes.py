@@ -1,6 +1,4 @@
-"""Requests that the Responses API refuses because of one rule, each
-with a twin that the API accepts.
-"""
+"""Requests that break one rule of the Responses API each, and accepted twins."""
 
 from typing import Any
 

@@ -1,5 +1,6 @@
-"""Imitates the server of the Responses API, with the types of openai 3.54.0
-(2026-11-22) and recorded errors.
+"""Imitates the server of the Responses API.
+
+From the types of openai 3.54.0 (2026-11-22) and recorded errors.
 """
 
 from collections.abc import Iterator

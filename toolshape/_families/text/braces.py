@@ -1,5 +1,4 @@
-"""Reads and writes arguments in Gemma's form: values in braces, and
-strings with a mark on both sides.
+"""Reads and writes arguments in Gemma's form: values in braces, strings between marks.
 
 ``{city:<|"|>Rome<|"|>,days:2,tags:[<|"|>a<|"|>]}`` is an object with three keys. Strings have no
 escapes. Models sometimes leave out quotes. So the reader accepts two more forms as strings: a word

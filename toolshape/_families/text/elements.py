@@ -1,5 +1,4 @@
-"""Reads and writes arguments as nested elements with a mark before each tag,
-the form that MiniMax M3 uses.
+"""Reads and writes arguments as nested elements, a mark before each tag, as MiniMax M3 does.
 
 ``<city>Rome</city>`` is the argument ``city``. An element that contains elements is an object, or
 an array if its schema is an array. The elements of an array are called ``item``.

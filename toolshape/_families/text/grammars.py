@@ -1,5 +1,4 @@
-"""Builds grammars that let a model call only the given tools: structural
-tags, and Lark for llguidance.
+"""Builds grammars that only let a model call the given tools: structural tags, and Lark.
 
 The sources are xgrammar 53da3ff8 (2026-08-17) for structural tags, which vLLM and SGLang accept,
 and llguidance 1.9 (2026-11) for Lark.

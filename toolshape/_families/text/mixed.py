@@ -1,6 +1,4 @@
-"""Reads the calls that a server left in the text of its response, and
-the calls that the server parsed.
-"""
+"""Joins the calls that a server left in the text with those that it parsed."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,5 +1,6 @@
-"""Splits a model's text into the text around the calls, the reasoning, and
-the calls with typed arguments.
+"""Gives the calls in a model's text typed arguments, and joins what stands around them.
+
+``scanner`` says where they are.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,4 @@
-"""Reads calls from a model's text: a string, a stream, a message, or
-the body of a server's response.
-"""
+"""Reads calls from what holds a model's text: a string, a stream, a message, a body."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial

@@ -1,6 +1,4 @@
-"""Splits a model's text into plain text, reasoning and calls; the text
-may arrive in pieces of any size.
-"""
+"""Splits a model's text, in pieces of any size, into plain text, reasoning and calls."""
 
 import json
 import re

@@ -1,5 +1,4 @@
-"""Builds Lark rules for arguments that are not JSON: Python literals, values
-in braces, and nested elements.
+"""Builds Lark rules for arguments that are not JSON: Python literals, braces, elements.
 
 The rules follow the structure of a schema: types, properties in their order, items, choices and
 references. They leave out limits and patterns, because toolshape validates the arguments later.

@@ -1,6 +1,4 @@
-"""Converts a response body (text, SDK object or protocol buffer) to JSON, and
-helps the readers of all providers.
-"""
+"""Converts a response's body (text, SDK object, protocol buffer) to JSON, and reads members."""
 
 from collections.abc import Callable
 from typing import Any

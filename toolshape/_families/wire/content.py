@@ -1,6 +1,4 @@
-"""Reads text, images and files from wire content, and holds readers and
-writers that several families share.
-"""
+"""Reads text, images and files from wire content, for several families."""
 
 import base64
 import binascii

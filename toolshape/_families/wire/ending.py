@@ -1,5 +1,4 @@
-"""How a response ended, where its calls and its text do not say it: an error, a
-turn that is not over, what waits.
+"""How a response ended beyond its calls and text: an error, a pause, what waits.
 
 A family's ``ending`` looks at the whole body. So nobody asks it for a response that ended with
 calls of tools, as most do, unless somebody reads ``warnings`` or ``waits_for_app``.

@@ -1,6 +1,4 @@
-"""Makes the ids of calls sendable: converts ids to strings, and generates
-the ids that a provider left out.
-"""
+"""Makes the ids of calls sendable: as strings, and generated where a provider sent none."""
 
 import hashlib
 import json

@@ -1,6 +1,4 @@
-"""Helpers for the servers of all families: read members of a request, split text
-for a stream, make request ids.
-"""
+"""Helps the servers of all families: members of a request, pieces of a text, request ids."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,6 +1,4 @@
-"""Decodes the chunks of a stream into events: SDK objects, server-sent events,
-JSON lines, event-stream items.
-"""
+"""Decodes a stream's chunks into events: SDK objects, server-sent events, JSON lines, ..."""
 
 import base64
 import codecs

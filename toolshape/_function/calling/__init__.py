@@ -1,6 +1,4 @@
-"""Runs a function with validated arguments, and returns its value or raises
-the ``CallError`` for the call.
-"""
+"""Runs a function with validated arguments: returns its value, or raises ``CallError``."""
 
 import typing
 

@@ -1,5 +1,6 @@
-"""Runs tools in an event loop or a thread, with deadlines; imported at first use,
-because asyncio is slow to import.
+"""Runs tools in an event loop or a thread, with deadlines.
+
+Imported at first use, because asyncio is slow to import.
 """
 
 import asyncio

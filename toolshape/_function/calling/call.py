@@ -1,6 +1,4 @@
-"""Calls a tool's function with validated arguments: returns its value, or raises
-the ``CallError`` for the call.
-"""
+"""Calls a tool's function, or raises the ``CallError`` that the model is told."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

@@ -1,6 +1,4 @@
-"""Converts an exception to the ``CallError`` for a call; logs unexpected exceptions,
-and hides them from the model.
-"""
+"""Makes a ``CallError`` of an exception; logs unexpected ones, and hides them from the model."""
 
 import sys
 import uuid

@@ -1,5 +1,4 @@
-"""Finds the author's code in core schemas: the validators that pydantic runs
-before, around or instead of its own.
+"""Finds the author's validators in core schemas: before, around or instead of pydantic's.
 
 Pydantic puts functions into core schemas, too, for paths, addresses and secrets. The author's
 functions are all others, and those of the libraries that the author uses.

@@ -1,6 +1,4 @@
-"""Finds what pydantic takes at a definition, and what then refuses each call: it
-is told when the tool is made.
-"""
+"""Finds constraints that pydantic takes at a definition, and that then refuse each call."""
 
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,6 +1,4 @@
-"""Finds the JSON values of an enum or a literal in a core schema, and
-the members that they represent.
-"""
+"""Finds the JSON values of an enum or a literal, and the members that they stand for."""
 
 import enum
 import json

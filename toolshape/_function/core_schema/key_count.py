@@ -1,5 +1,4 @@
-"""Counts the JSON keys from which a pydantic model was parsed, so that the fast
-path can detect repeated keys.
+"""Counts the JSON keys of a parsed model, so that the fast path finds repeated keys.
 
 Parsing drops repeated keys. So if the JSON text repeats a key, it has more colons than the pydantic
 model has keys.

@@ -1,5 +1,6 @@
-"""Compiles a validator that parses the JSON text only once, and treats null as
-omission in fields with a default.
+"""Compiles a validator for which null means that a field with a default was left out.
+
+It parses the JSON text only once.
 """
 
 import copy

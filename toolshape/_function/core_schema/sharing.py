@@ -1,5 +1,4 @@
-"""Lets each class of a core schema stand in it once: a class that is used again
-becomes a reference to a definition.
+"""Lets each class stand in a core schema once: used again, it becomes a reference.
 
 Pydantic writes a nested model that is built already into the schema of each model that uses it. Its
 validators are reused, so that costs pydantic nothing. Ours are compiled anew, and what uses one

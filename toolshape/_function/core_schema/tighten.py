@@ -1,5 +1,4 @@
-"""Tightens a core schema: rejects values that pydantic accepts even in strict mode,
-such as digits for a date or NaN.
+"""Makes a core schema reject what pydantic accepts even in strict mode, such as NaN.
 
 The rules were checked with pydantic 2.13.0 and 2.14.3, on JSON, where each node is strict.
 """

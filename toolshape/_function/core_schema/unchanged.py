@@ -1,5 +1,4 @@
-"""Lets the author's validators check that what they pass on unchanged has
-the structure of what is inside.
+"""Checks that what the author's validators pass on unchanged has the inner structure.
 
 Inside the author's code, pydantic's own mode holds, and in that mode ``"00125"`` is a number. If
 the code changes a value, the new value is the author's. But what it passes on unchanged is still

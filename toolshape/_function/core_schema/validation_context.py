@@ -1,5 +1,4 @@
-"""The context that the author's validators read as ``info.context``: one
-for the calls of one response.
+"""What the author's validators read as ``info.context``: one for the calls of a response.
 
 It is passed to pydantic where arguments are validated, and is never stored: not in messages,
 tokens, ledgers or traces.

@@ -1,6 +1,4 @@
-"""Applies a provider's rules for the order of roles (first, last, in a row) and
-for the parts a message may mix.
-"""
+"""Applies a provider's rules for the order of roles, and for the parts a message may mix."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence

@@ -1,6 +1,4 @@
-"""Pairs each call with exactly one result, and moves the result next to its
-call if the provider requires it.
-"""
+"""Pairs each call with exactly one result, next to it where the provider asks for that."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,6 +1,4 @@
-"""Repairs the parts of a message (text, calls, results, reasoning),
-with one function for each rule.
-"""
+"""Repairs the parts of a message (text, calls, results, reasoning), a function a rule."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

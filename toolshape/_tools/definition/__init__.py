@@ -1,6 +1,4 @@
-"""Reads tool definitions from elsewhere, in any provider's format, and
-validates calls against their schemas.
-"""
+"""Reads tool definitions from elsewhere, in any provider's format, and validates calls."""
 
 import typing
 

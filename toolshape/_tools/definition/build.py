@@ -1,5 +1,4 @@
-"""Builds a tool's record from a definition that was written elsewhere, and
-compiles a validator for its calls.
+"""Builds a tool's record from a definition, and compiles what validates its calls.
 
 Needs the extra ``schema``.
 """

@@ -1,5 +1,4 @@
-"""Bundles a JSON Schema of any draft: each reference then points to a definition
-in the schema's own ``$defs``.
+"""Bundles a JSON Schema of any draft: each reference then points into its own ``$defs``.
 
 A reference means a place by the URI of the resource around it (``$id``), by an anchor or by a
 pointer. The library ``referencing`` knows how each draft joins and resolves these. What is left for

@@ -1,6 +1,4 @@
-"""Reads a tool definition in any provider's format: detects the format and
-extracts the parts of the definition.
-"""
+"""Detects the provider's format of a tool definition, and takes out its parts."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -1,5 +1,4 @@
-"""Normalises a JSON Schema of any draft to draft 2020-12, once ``bundle``
-has made its references its own.
+"""Normalises a JSON Schema of any draft, once ``bundle`` has run, to draft 2020-12.
 
 Schemas written for providers often deviate from JSON Schema: other type names, ``nullable``,
 keywords of older drafts, ``required`` on the field itself. A deviation is accepted if it can only

@@ -1,3 +1,1 @@
-"""Fake providers: local servers and transports that answer in a provider's
-wire format and enforce its rules.
-"""
+"""Fake providers: local servers and transports that speak a wire format and keep its rules."""

@@ -1,6 +1,4 @@
-"""Builds the fake's answer to a request: the completion for a scripted or
-generated turn, and the HTTP reply.
-"""
+"""Builds the fake's answer to a request: the completion of a turn, and the HTTP reply."""
 
 import binascii
 import contextlib

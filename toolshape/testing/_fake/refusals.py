@@ -1,6 +1,4 @@
-"""Checks a request against the provider's cited rules, and builds the
-provider's error for each fault.
-"""
+"""Checks a request against a provider's cited rules, and builds the error of each fault."""
 
 import re
 from collections.abc import Iterator

@@ -1,6 +1,4 @@
-"""Matches the tools of a fake to the tools in a request, and encodes arguments in
-the form that the request uses.
-"""
+"""Finds a fake's tools in a request, and writes arguments in the form that it shows."""
 
 import json
 from collections.abc import Callable

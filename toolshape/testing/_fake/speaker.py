@@ -1,6 +1,4 @@
-"""Returns the server side of a provider, and the environment
-variables that point its SDK at a fake.
-"""
+"""Finds a provider's server side, and the variables that point its SDK at a fake."""
 
 import os
 
