@@ -221,7 +221,7 @@ class Runner(Protocol):
         ...
 
 
-class Reader(NamedTuple):
+class BatchReader(NamedTuple):
     """How the calls of a batch are run: by what, and under which options."""
 
     runner: Runner
@@ -236,7 +236,7 @@ def open_reader(
     fingerprint: str | None,
     context: Any,
     options: Mapping[str, Any],
-) -> Reader:
+) -> BatchReader:
     """Check what can be checked before a line is read; see ``Bound.read_batch``.
 
     Raises:
@@ -249,10 +249,10 @@ def open_reader(
             f"the batch was written with other tools (fingerprint {fingerprint}) than these "
             f"({runner.fingerprint}): read it with the Bound that wrote it"
         )
-    return Reader(runner, accounts, context, options)
+    return BatchReader(runner, accounts, context, options)
 
 
-async def _settle(reader: Reader, line: Any, steps: Steps) -> BatchLine:
+async def _settle(reader: BatchReader, line: Any, steps: Steps) -> BatchLine:
     """Run the calls of one line, or tell why there are none."""
     runner, accounts, context, options = reader
     found = accounts.look_at(line)
@@ -276,7 +276,7 @@ async def _settle(reader: Reader, line: Any, steps: Steps) -> BatchLine:
     return BatchLine(custom_id, results)
 
 
-def read(reader: Reader, lines: Any) -> Iterator[BatchLine]:
+def read(reader: BatchReader, lines: Any) -> Iterator[BatchLine]:
     """Return an iterator over what each line says, then the ids that did not come.
 
     Raises:
@@ -290,20 +290,20 @@ def read(reader: Reader, lines: Any) -> Iterator[BatchLine]:
     return _read(reader, lines)
 
 
-def _read(reader: Reader, lines: Any) -> Iterator[BatchLine]:
-    for line in lines_of(lines):
+def _read(reader: BatchReader, lines: Any) -> Iterator[BatchLine]:
+    for line in lines_in(lines):
         yield run_here(_settle(reader, line, HERE))
     yield from reader.accounts.missing()
 
 
-async def aread(reader: Reader, lines: Any) -> AsyncIterator[BatchLine]:
+async def aread(reader: BatchReader, lines: Any) -> AsyncIterator[BatchLine]:
     """Like ``read``, in a running event loop; the lines may be asynchronous, too."""
     if isinstance(lines, AsyncIterable):
         async for line in lines:
             if _is_not_blank(line):
                 yield await _settle(reader, line, IN_LOOP)
     else:
-        for line in lines_of(lines):
+        for line in lines_in(lines):
             yield await _settle(reader, line, IN_LOOP)
     for absent in reader.accounts.missing():
         yield absent
@@ -313,7 +313,7 @@ def _is_not_blank(line: Any) -> bool:
     return not isinstance(line, (str, bytes, bytearray)) or bool(line.strip())
 
 
-def lines_of(given: Any) -> Iterable[Any]:
+def lines_in(given: Any) -> Iterable[Any]:
     """Return the lines of a text, or the items of anything else, without blank lines.
 
     Raises:

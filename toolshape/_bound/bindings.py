@@ -12,7 +12,7 @@ from toolshape._answers.output import Output
 from toolshape._answers.record import record_of_output, type_key
 from toolshape._bound.bound import Bound, bound_tools_of, observe_resumed
 from toolshape._bound.bound_tools import bind_tools, canonical_calls
-from toolshape._bound.store import Key, Store, Use
+from toolshape._bound.store import BindingKey, Store, Use
 from toolshape._families import family_of, get, with_text_format
 from toolshape._families.receive import body_of
 from toolshape._families.wire.provider import Provider, ProviderOrName
@@ -164,7 +164,7 @@ class Bindings:
             )
         return bounds[-1], response if contents.observers else body
 
-    def _bound_of(self, key: Key, use: Use) -> Bound:
+    def _bound_of(self, key: BindingKey, use: Use) -> Bound:
         return self.bind(use.provider, _STRICTNESS[key[1]], output=use.output)
 
     def open_turn(self, record: PlanState, context: Any, output: Any) -> Results:
@@ -265,7 +265,7 @@ new ``Output`` for each request.
 
 
 def _cache_bound(
-    bounds: "dict[tuple[Key, Any], Bound]", key: tuple[Key, Any], bound: Bound
+    bounds: "dict[tuple[BindingKey, Any], Bound]", key: tuple[BindingKey, Any], bound: Bound
 ) -> None:
     keys_with_output = [cached_key for cached_key in bounds if cached_key[1] is not None]
     if len(keys_with_output) >= _MOST_OUTPUTS:
@@ -273,7 +273,9 @@ def _cache_bound(
     bounds[key] = bound
 
 
-def _is_last(used: Mapping[Key, Use], key: Key, provider: Provider, output: Any) -> bool:
+def _is_last(
+    used: Mapping[BindingKey, Use], key: BindingKey, provider: Provider, output: Any
+) -> bool:
     if [*used][-1:] != [key]:
         return False
     return used[key].provider is provider and used[key].output is output

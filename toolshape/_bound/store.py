@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from toolshape._families.wire.provider import Provider
     from toolshape._tools.hook_kinds import Hook
 
-Key: TypeAlias = tuple[str, str]
+BindingKey: TypeAlias = tuple[str, str]
 """The name of a provider, and the requested strictness as a string."""
 
 
 class Use(NamedTuple):
-    """The last binding of the tools under one ``Key``: the provider,
+    """The last binding of the tools under one ``BindingKey``: the provider,
     and the requested output, if any.
     """
 
@@ -62,8 +62,8 @@ class Contents:
     hooks: "tuple[Hook, ...]" = ()
     observers: "tuple[Observer, ...]" = ()
     outputs: "tuple[Output[Any], ...]" = ()
-    used: Mapping[Key, Use] = field(default_factory=dict)
-    bounds: "dict[tuple[Key, Any], Bound]" = field(default_factory=dict)
+    used: Mapping[BindingKey, Use] = field(default_factory=dict)
+    bounds: "dict[tuple[BindingKey, Any], Bound]" = field(default_factory=dict)
 
     def settings(self) -> dict[str, Any]:
         """Return the keyword arguments of a ``Registry`` with the same settings."""

@@ -166,7 +166,7 @@ def _test_rules(asked: _Asked, *, dry_run: bool) -> "list[ProbeFinding]":
     if dry_run:
         _list(open_probes, book.without)
         return []
-    key = rulebook.verify.key_of(address)
+    key = rulebook.verify.api_key_of(address)
     new_findings = []
     with _client() as client:
         send = rulebook.verify.sender(

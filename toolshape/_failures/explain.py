@@ -13,7 +13,7 @@ from toolshape._bound.bound import Bound, bound_tools_of
 from toolshape._failures.facts import ErrorFacts, facts_of
 from toolshape._failures.places import Pointer, place_in, without_names
 from toolshape._records.errors import CallError, ExportError, HistoryError
-from toolshape._tools.definition.formats import names_in
+from toolshape._tools.definition.formats import tool_names_in
 
 if TYPE_CHECKING:
     from toolshape._bound.registry import Registry
@@ -562,7 +562,7 @@ def _tool_name(
     if names_by_wire_name:
         names = list(names_by_wire_name.values())
     else:
-        names = names_in(facts.request)
+        names = tool_names_in(facts.request)
     if place.tool_number < len(names):
         return names[place.tool_number]
     return None

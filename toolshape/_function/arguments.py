@@ -20,7 +20,7 @@ from pydantic import BaseModel, EncodedBytes, EncodedStr, NameEmail, RootModel
 from pydantic.fields import FieldInfo
 from pydantic_core import SchemaValidator, to_jsonable_python
 
-from toolshape._function.core_schema.enum_values import json_of_choice, key_of
+from toolshape._function.core_schema.enum_values import json_of_choice, written_key
 from toolshape._function.core_schema.nodes import (
     MAPS,
     WRAPPER,
@@ -588,7 +588,7 @@ def _as_key(key: Any, written: Any) -> str:
     if isinstance(written, str):
         return written
     if isinstance(key, Enum):
-        return key_of(written)
+        return written_key(written)
     return str(next(iter(_write_leaf({key: None}))))
 
 

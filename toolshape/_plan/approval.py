@@ -49,7 +49,7 @@ dict of other arguments edits it.
 _STARS = "**********"  # the mask that pydantic shows in place of a secret
 
 
-def hold(results: Results, entries: Iterable[Ready]) -> None:
+def hold_unapproved(results: Results, entries: Iterable[Ready]) -> None:
     """Mark the calls that need approval as pending."""
     pending = [
         entry for entry in entries if entry[2].approve and entry[2].record.must_wait(entry[3])

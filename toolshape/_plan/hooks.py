@@ -55,14 +55,14 @@ class _Running(NamedTuple):
     cancellation: Cancellation
 
 
-def answer(work: Work) -> Result:
+def run_work(work: Work) -> Result:
     """Answer a call in a thread without an event loop; a new loop runs its
     async hooks or its async tool.
     """
     return _run_here(_begin(work), work.handler.hooks)
 
 
-async def answer_in_loop(work: Work) -> Result:
+async def run_work_in_loop(work: Work) -> Result:
     """Answer a call in the running loop.
 
     Raises:

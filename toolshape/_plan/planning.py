@@ -154,7 +154,7 @@ def _settle(results: Results, handlers: Handlers, ready: "list[Ready]") -> None:
     if handlers.answer is not None:
         handlers.answer.settle(results, handlers.context)
     if not results._is_plain:
-        approval.hold(results, ready)
+        approval.hold_unapproved(results, ready)
 
 
 def _end_early(finish: Finish | None, reading: Read) -> tuple[Finish | None, frozenset[int]]:

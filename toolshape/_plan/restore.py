@@ -14,7 +14,7 @@ from toolshape._plan.plan_state import (
     StoredTarget,
 )
 from toolshape._plan.result_json import restore_result
-from toolshape._plan.results import Entry, Results, StoredAnswer, restore_kept
+from toolshape._plan.results import CallEntry, Results, StoredAnswer, restore_kept
 from toolshape._plan.snapshot import exact_digest
 from toolshape._plan.state import State
 from toolshape._records.calls import Call, Coercion
@@ -48,7 +48,7 @@ def restore(
     results._is_plain = False
     results._unknown_is_secret = any(call.tool is None and call.is_secret for call in stored.calls)
     answer_target = _restore_answer(results, stored, find_output)
-    entries: dict[State, list[Entry]] = {}
+    entries: dict[State, list[CallEntry]] = {}
     as_written: dict[int, Call] = {}
     unasked: list[int] = []
     for position, call_state in enumerate(stored.calls):
@@ -118,7 +118,7 @@ class _Restored(NamedTuple):
     """
 
     state: State
-    entry: Entry
+    entry: CallEntry
     original: Call | None
 
 

@@ -224,7 +224,7 @@ class StoredAnswer(NamedTuple):
     find: Callable[[OutputRef], Any]
 
 
-Entry: TypeAlias = tuple[Any, ...]
+CallEntry: TypeAlias = tuple[Any, ...]
 """A validated call: its position, the call, its handler, its arguments, and
 their coercions; see ``Ready``.
 """
@@ -270,7 +270,7 @@ class Controls:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.entries: dict[int, Entry] = {}
+        self.entries: dict[int, CallEntry] = {}
         self.states: dict[int, Any] = {}
         self.in_state: dict[Any, set[int]] = {}
         self.approvals: set[int] = set()
@@ -381,7 +381,7 @@ class Results(Sequence[Result]):
     _unknown_is_secret: bool
     calls: list[Call]
     _answers: list[Result | None]
-    _waiting: Sequence[Entry]
+    _waiting: Sequence[CallEntry]
     _controls: Controls | None
     _is_plain: bool
     _assistant: Sequence[WireMessage]
@@ -662,7 +662,7 @@ def _restored_answer(results: Results, held: StoredAnswer) -> Answer[Any]:
     return answer
 
 
-def ready_at(waiting: Sequence[Entry], position: int) -> Entry | None:
+def ready_at(waiting: Sequence[CallEntry], position: int) -> CallEntry | None:
     """Return the waiting call at a position, or ``None``, by binary
     search; ``waiting`` is in call order.
     """
@@ -709,8 +709,8 @@ answers_of: Callable[[Results], list[Result | None]] = attrgetter("_answers")
 """Returns the answers so far; ``None`` for a call that is not answered yet."""
 assistant_of: Callable[[Results], Sequence[WireMessage]] = attrgetter("_assistant")
 """Returns the assistant's messages, unchanged."""
-controls_of: Callable[[Results], Controls | None] = attrgetter("_controls")
-"""Returns the states of the calls, if there are any."""
+known_controls: Callable[[Results], Controls | None] = attrgetter("_controls")
+"""Returns the states of the calls, if somebody asked for them; ``state.controls_of`` makes them."""
 
 
 def answer_target_of(results: Any) -> Any:

@@ -122,7 +122,7 @@ def _run_under_hooks(
     controls = results._controls
     if controls is not None and not state.begin(controls, entry[0], asks=entry[2].is_guarded):
         return
-    state.answer(results, entry[0], hooks.answer(_make_work(run, entry)))
+    state.answer(results, entry[0], hooks.run_work(_make_work(run, entry)))
 
 
 def _run_last(
@@ -294,7 +294,7 @@ async def _answer(
             if type(value) not in SETTLED:
                 value = collect(value)
         elif handler.is_controlled:
-            answer = await hooks.answer_in_loop(_make_work(run, entry))
+            answer = await hooks.run_work_in_loop(_make_work(run, entry))
             state.answer(results, position, answer)
             return
         else:

@@ -30,7 +30,7 @@ from toolshape._records.result import ResponseWarning, Result
 from toolshape._schema.values import copy_json, join_halves
 from toolshape._tools.handler import Handlers
 
-Key = tuple[str, str]
+CallKey = tuple[str, str]
 _HIDDEN = "the server reported an error, whose words are not shown: they may quote a secret"
 _MOST_ENDED = 100  # responses that are over, and that are still known
 
@@ -40,14 +40,14 @@ class _Planned:
     """A plan that was made, with the keys of its calls whose answers were not sent."""
 
     results: Results
-    keys: dict[int, Key]
+    keys: dict[int, CallKey]
 
 
 @dataclass(slots=True)
 class _Response:
     """A response with calls: those that were not sent an answer, and whether it is over."""
 
-    untold: set[Key]
+    untold: set[CallKey]
     goes_on: bool | None = None  # once it is over: whether the model goes on after its calls
 
 
@@ -84,7 +84,7 @@ class Session:
         self._observe = observe
         self._lock = threading.RLock()
         self._state: dict[str, Any] = {}
-        self._known: set[Key] = set()
+        self._known: set[CallKey] = set()
         self._waiting: list[SessionCall] = []
         self._planned: list[_Planned] = []  # plans with an answer to send
         self._done: list[Results] = []  # the others

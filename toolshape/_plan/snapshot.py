@@ -27,7 +27,7 @@ from toolshape._plan.plan_state import (
 )
 from toolshape._plan.result_json import store_result, through_json
 from toolshape._plan.results import (
-    Entry,
+    CallEntry,
     Results,
     StoredAnswer,
     kept_of_results,
@@ -165,7 +165,7 @@ class _Arguments(NamedTuple):
     unstorable: str = ""
 
 
-def _arguments(call: Call, target: Any, entry: Entry | None) -> _Arguments:
+def _arguments(call: Call, target: Any, entry: CallEntry | None) -> _Arguments:
     """Return the arguments in a form that validates to exactly what the function
     gets: as received, or as validated.
     """

@@ -36,7 +36,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence, Se
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
-from toolshape._plan.results import Controls, Entry, Results, ready_at
+from toolshape._plan.results import CallEntry, Controls, Results, ready_at
 from toolshape._records.calls import Call
 from toolshape._records.errors import UsageError
 from toolshape._records.result import Result
@@ -129,7 +129,7 @@ def controls_of(results: Results) -> Controls:
     return controls
 
 
-def _add_entry(controls: Controls, entry: Entry, state: State) -> None:
+def _add_entry(controls: Controls, entry: CallEntry, state: State) -> None:
     controls.entries[entry[0]] = entry
     controls.states[entry[0]] = state
     controls.in_state.setdefault(state, set()).add(entry[0])
@@ -167,7 +167,7 @@ def move(controls: Controls, position: int, event: Event) -> State:
     return after
 
 
-def entries_in(controls: Controls, *states: State) -> list[Entry]:
+def entries_in(controls: Controls, *states: State) -> list[CallEntry]:
     """Return the entries of the calls in the given states, in call order."""
     return [controls.entries[position] for position in sorted(_positions(controls, *states))]
 
@@ -191,7 +191,7 @@ class Moment(NamedTuple):
     calls: Sequence[Call]
     answers: Sequence[Result | None]
     states: Sequence[State]
-    entries: Mapping[int, Entry]
+    entries: Mapping[int, CallEntry]
     written: Sequence[Call]
 
 
@@ -227,7 +227,7 @@ def moment(results: Results) -> Moment:
         return Moment(calls, answers, states, dict(controls.entries), written)
 
 
-def is_harmless(entry: Entry) -> bool:
+def is_harmless(entry: CallEntry) -> bool:
     """Whether a call may run again without a decision: it only reads, or has the
     same effect however often it runs.
     """
@@ -272,18 +272,18 @@ def run_without_ledger(
             move(controls, entry[0], "return")
 
 
-def _wanted_elsewhere(controls: Controls, wanted: AbstractSet[int] | None) -> list[Entry]:
+def _wanted_elsewhere(controls: Controls, wanted: AbstractSet[int] | None) -> list[CallEntry]:
     return [
         entry for entry in entries_in(controls, "elsewhere") if wanted is None or entry[0] in wanted
     ]
 
 
-def _may_repeat_effect(controls: Controls, entry: Entry) -> bool:
+def _may_repeat_effect(controls: Controls, entry: CallEntry) -> bool:
     return entry[0] not in controls.again and not is_harmless(entry)
 
 
 def settle_elsewhere(
-    results: Results, wanted: AbstractSet[int] | None, unknown: Callable[[Entry], Result]
+    results: Results, wanted: AbstractSet[int] | None, unknown: Callable[[CallEntry], Result]
 ) -> None:
     """Settle the calls that had begun elsewhere and that the ledger did not answer.
 
@@ -302,7 +302,7 @@ def settle_elsewhere(
                 results._answers[entry[0]] = unknown(entry)
 
 
-def claimable(results: Results) -> list[Entry]:
+def claimable(results: Results) -> list[CallEntry]:
     """Return the entries of the calls that may run, in call order."""
     controls: Controls | None = results._controls
     if controls is None:
@@ -311,7 +311,7 @@ def claimable(results: Results) -> list[Entry]:
         return entries_in(controls, *_CLAIMABLE)
 
 
-def claimable_at(results: Results, position: int) -> Entry | None:
+def claimable_at(results: Results, position: int) -> CallEntry | None:
     """Return the entry of a call if it may run."""
     controls = controls_of(results)
     with controls.lock:
@@ -320,7 +320,7 @@ def claimable_at(results: Results, position: int) -> Entry | None:
         return None
 
 
-def claim(results: Results, wanted: Iterable[Entry]) -> list[Entry]:
+def claim(results: Results, wanted: Iterable[CallEntry]) -> list[CallEntry]:
     """Claim calls for one run, except calls that were claimed, answered or edited meanwhile."""
     controls: Controls | None = results._controls
     if controls is None:
@@ -343,13 +343,13 @@ def claim(results: Results, wanted: Iterable[Entry]) -> list[Entry]:
         return claimed
 
 
-def claim_whole(results: Results) -> Sequence[Entry]:
+def claim_whole(results: Results) -> Sequence[CallEntry]:
     """Claim all calls of a plan that no other thread uses; this takes no lock."""
     waiting_entries, results._waiting = results._waiting, ()
     return waiting_entries
 
 
-def give_back(results: Results, entries: Iterable[Entry]) -> None:
+def give_back(results: Results, entries: Iterable[CallEntry]) -> None:
     """Release calls of a plan without controls that were claimed but have not begun.
 
     In a plan with controls, ``open_run`` releases each call by its state.
@@ -366,7 +366,7 @@ def give_back(results: Results, entries: Iterable[Entry]) -> None:
 
 
 @contextlib.contextmanager
-def open_run(results: Results, claimed: Sequence[Entry]) -> Generator[None]:
+def open_run(results: Results, claimed: Sequence[CallEntry]) -> Generator[None]:
     """Count a run of claimed calls as open, and settle its unanswered calls at the end.
 
     A call that has not begun may be claimed again; a call that has begun is cancelled. The plan
@@ -480,7 +480,7 @@ def record(results: Results, position: int, result: Result) -> None:
     answer(results, position, result)
 
 
-def hold(results: Results, entries: Iterable[Entry]) -> None:
+def hold(results: Results, entries: Iterable[CallEntry]) -> None:
     """Mark ready calls as pending, because they need approval or because
     ``run`` must ask their approval rule.
     """
@@ -492,7 +492,7 @@ def hold(results: Results, entries: Iterable[Entry]) -> None:
                 controls.unasked.add(entry[0])
 
 
-def unasked_entries(results: Results) -> list[Entry]:
+def unasked_entries(results: Results) -> list[CallEntry]:
     """Return the pending calls whose approval rule has not been asked yet."""
     controls: Controls | None = results._controls
     if controls is None or not controls.unasked:
@@ -501,7 +501,7 @@ def unasked_entries(results: Results) -> list[Entry]:
         return [entry for entry in entries_in(controls, "pending") if entry[0] in controls.unasked]
 
 
-def record_rule_decision(results: Results, entry: Entry, *, must_wait: bool) -> None:
+def record_rule_decision(results: Results, entry: CallEntry, *, must_wait: bool) -> None:
     """Record the decision of a pending call's approval rule, unless the call
     was decided on in the meantime.
     """
@@ -513,7 +513,7 @@ def record_rule_decision(results: Results, entry: Entry, *, must_wait: bool) -> 
                 move(controls, entry[0], "release")
 
 
-def approve(results: Results, entries: Sequence[Entry], *, again: bool) -> list[Entry]:
+def approve(results: Results, entries: Sequence[CallEntry], *, again: bool) -> list[CallEntry]:
     """Approve calls.
 
     If any was claimed, answered or edited meanwhile, approve no call, and return the conflicts.
@@ -532,7 +532,7 @@ def approve(results: Results, entries: Sequence[Entry], *, again: bool) -> list[
     return conflicts
 
 
-def deny(results: Results, denied: Iterable[tuple[Entry, Result]]) -> None:
+def deny(results: Results, denied: Iterable[tuple[CallEntry, Result]]) -> None:
     """Answer calls as denied, except calls that were claimed, answered or edited meanwhile."""
     controls = controls_of(results)
     with controls.lock:
@@ -542,7 +542,7 @@ def deny(results: Results, denied: Iterable[tuple[Entry, Result]]) -> None:
                 results._answers[entry[0]] = result
 
 
-def withdraw(results: Results, position: int, denial: Callable[[Entry], Result]) -> State:
+def withdraw(results: Results, position: int, denial: Callable[[CallEntry], Result]) -> State:
     """Deny a call that the provider takes back, also one that a run has claimed and not begun.
 
     Returns:
@@ -558,7 +558,7 @@ def withdraw(results: Results, position: int, denial: Callable[[Entry], Result])
     return before
 
 
-def answer_known(results: Results, entry: Entry, result: Result) -> None:
+def answer_known(results: Results, entry: CallEntry, result: Result) -> None:
     """Answer a call that the ledger already knows, unless it was
     claimed, answered or edited meanwhile.
     """
@@ -570,7 +570,7 @@ def answer_known(results: Results, entry: Entry, result: Result) -> None:
             results._answers[entry[0]] = result
 
 
-def replace(results: Results, old: Entry, new: Entry, *, must_wait: bool) -> bool:
+def replace(results: Results, old: CallEntry, new: CallEntry, *, must_wait: bool) -> bool:
     """Replace a call with its edited form; return ``False`` if the call was
     claimed, answered or edited meanwhile.
 
@@ -592,7 +592,7 @@ def replace(results: Results, old: Entry, new: Entry, *, must_wait: bool) -> boo
     return True
 
 
-def _is_undecided(controls: Controls, entry: Entry) -> bool:
+def _is_undecided(controls: Controls, entry: CallEntry) -> bool:
     return controls.entries[entry[0]] is entry and controls.states[entry[0]] in UNDECIDED
 
 
@@ -656,7 +656,7 @@ def take_back(results: Results, before: Mapping[int, State]) -> None:
 
 def restore_controls(
     results: Results,
-    entries: Mapping[State, Iterable[Entry]],
+    entries: Mapping[State, Iterable[CallEntry]],
     written: Mapping[int, Call],
     unasked: Iterable[int],
 ) -> Controls:
@@ -680,7 +680,7 @@ def restore_controls(
     return controls
 
 
-def every_entry(results: Results) -> list[Entry]:
+def every_entry(results: Results) -> list[CallEntry]:
     """Return the entries of all validated calls, in call order, in any state."""
     controls: Controls | None = results._controls
     if controls is None:

@@ -54,7 +54,7 @@ def found_text(names: Iterable[Any]) -> str:
     return json.dumps({"tools": [{"name": str(name)} for name in names]})
 
 
-def names_in(text: Any) -> list[str] | None:
+def found_names(text: Any) -> list[str] | None:
     """Return the names in the text of a search's result; ``None`` if it is none, or found nothing."""
     try:
         found = json.loads(text)["tools"]
@@ -75,5 +75,5 @@ def found_entries(result: Result) -> Mapping[str, bytes] | None:
         return None
     # The text has the names, also where the value came from a ledger or a token.
     shapes: Mapping[str, Any] = {shape.name: shape for shape in group.shapes.values()}
-    found = [shapes[name] for name in names_in(result.text) or () if name in shapes]
+    found = [shapes[name] for name in found_names(result.text) or () if name in shapes]
     return {shape.wire_name: shape.entry for shape in found} or None

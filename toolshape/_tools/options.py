@@ -86,16 +86,16 @@ def _is_decision(value: Any) -> bool:
     )
 
 
-class Kind(NamedTuple):
+class ValueCheck(NamedTuple):
     """Which values an option may have: a check, and the words for what it refuses."""
 
     admits: Callable[[Any], bool]
     words: str
 
 
-_TEXT = Kind(_is_text, "must be a string")
-_FLAG = Kind(lambda value: isinstance(value, bool), "must be True or False")
-_TEXTS = Kind(_are_texts, "must be a list of strings")
+_TEXT = ValueCheck(_is_text, "must be a string")
+_FLAG = ValueCheck(lambda value: isinstance(value, bool), "must be True or False")
+_TEXTS = ValueCheck(_are_texts, "must be a list of strings")
 
 
 class Options(NamedTuple):
@@ -109,25 +109,25 @@ class Options(NamedTuple):
     name: str | None = None
     title: Annotated[str | None, _TEXT] = None
     description: Annotated[str | None, _TEXT] = None
-    strict: Annotated[Strictness | None, Kind(_is_strictness, 'must be True, False or "auto"')] = (
-        None
-    )
+    strict: Annotated[
+        Strictness | None, ValueCheck(_is_strictness, 'must be True, False or "auto"')
+    ] = None
     coerce: Mapping[str, bool] | bool | None = None
     timeout: float | None = None
-    limit: Annotated[int | None, Kind(_is_count, "must be a positive number of calls")] = None
+    limit: Annotated[int | None, ValueCheck(_is_count, "must be a positive number of calls")] = None
     validate_result: Annotated[
         bool | None,
-        Kind(lambda value: value is None or isinstance(value, bool), "must be True or False"),
+        ValueCheck(lambda value: value is None or isinstance(value, bool), "must be True or False"),
     ] = None
     longest_result: Annotated[
-        int | None, Kind(_is_count, "must be a positive number of characters")
+        int | None, ValueCheck(_is_count, "must be a positive number of characters")
     ] = None
     untrusted: Annotated[bool, _FLAG] = False
     tags: Annotated[frozenset[str], _TEXTS] = frozenset()
     effects: Annotated[frozenset[Effect], _TEXTS] = frozenset()
     approve: Annotated[
         bool | Approve,
-        Kind(
+        ValueCheck(
             _is_decision,
             "must be True, False, or a function that takes the arguments (and the injected values) "
             "and is not async",
@@ -135,7 +135,7 @@ class Options(NamedTuple):
     ] = False
     deferred: Annotated[
         bool | Namespace,
-        Kind(
+        ValueCheck(
             lambda value: _is_flag_or(Namespace, value),
             "must be True, False, or a Namespace with a name (1 to 64 of a-z A-Z 0-9 _ -) and a "
             "description",
@@ -143,24 +143,24 @@ class Options(NamedTuple):
     ] = False
     free_text: Annotated[
         bool | Grammar,
-        Kind(
+        ValueCheck(
             lambda value: _is_flag_or(Grammar, value),
             'must be True, False, or a Grammar with a syntax ("lark" or "regex") and a definition',
         ),
     ] = False
     examples: Annotated[
-        tuple[JsonObject, ...], Kind(_are_examples, "must be a list of JSON objects")
+        tuple[JsonObject, ...], ValueCheck(_are_examples, "must be a list of JSON objects")
     ] = ()
     providers: Annotated[
-        Mapping[str, JsonObject], Kind(_are_keys, "must map provider names to objects")
+        Mapping[str, JsonObject], ValueCheck(_are_keys, "must map provider names to objects")
     ] = {}
     verbatim: bool = False
 
 
-_KINDS: Mapping[Any, Kind] = {
+_KINDS: Mapping[Any, ValueCheck] = {
     name: hint.__metadata__[0]
     for name, hint in Options.__annotations__.items()
-    if isinstance(getattr(hint, "__metadata__", (None,))[0], Kind)
+    if isinstance(getattr(hint, "__metadata__", (None,))[0], ValueCheck)
 }
 
 

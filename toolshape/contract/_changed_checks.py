@@ -34,7 +34,7 @@ _TEXTS: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-class Verdict(NamedTuple):
+class ChangeVerdict(NamedTuple):
     """The level of a change, and a call that shows it."""
 
     level: Literal["breaking", "unknown", "compatible"]
@@ -53,7 +53,7 @@ def judge_place(
     before: Locked,
     after: Locked,
     refuses_at: Callable[[JsonObject], bool] | None,
-) -> Verdict:
+) -> ChangeVerdict:
     """Return the level of a change of the facts at a place.
 
     Args:
@@ -71,20 +71,20 @@ def judge_place(
     come = [fact for fact in new_facts if old is None or canonical_json(fact) not in old]
     if not come:
         gone = [fact for fact in (before.checks or {}).get(path, ()) if fact not in new_facts]
-        return Verdict("unknown" if any(map(_may_widen, gone)) else "compatible")
+        return ChangeVerdict("unknown" if any(map(_may_widen, gone)) else "compatible")
     if refuses_at is None:
-        return Verdict("unknown")  # the tool is not there to validate calls
+        return ChangeVerdict("unknown")  # the tool is not there to validate calls
     certain, doubtful, tried = _refused_calls(path, before, after, refuses_at)
     if certain is not None:
-        return Verdict("breaking", certain)
+        return ChangeVerdict("breaking", certain)
     if (
         tried
         and doubtful is None
         and before.checks is not None
         and all(map(_is_tried_by_edges, come))
     ):
-        return Verdict("compatible")
-    return Verdict("unknown", doubtful)
+        return ChangeVerdict("compatible")
+    return ChangeVerdict("unknown", doubtful)
 
 
 def _refused_calls(

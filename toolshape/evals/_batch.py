@@ -98,7 +98,7 @@ def judge_batch(
     name = model or found.name
     accounts = batches.Accounts(found, list(by_id), may_quote=has_secrets(tools))
     verdicts: dict[str, Verdict] = {}
-    each_line = map(accounts.look_at, batches.lines_of(lines))
+    each_line = map(accounts.look_at, batches.lines_in(lines))
     for line in chain(each_line, accounts.missing()):
         case = by_id.get((line.custom_id if isinstance(line, BatchLine) else line.request_id) or "")
         if case is None or case.name in verdicts:  # of nobody, or once more

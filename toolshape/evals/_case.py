@@ -13,6 +13,7 @@ from toolshape.evals._assign import best_in_steps, best_pairs
 from toolshape.evals._compare import (
     Made,
     Pair,
+    as_unknown_call,
     check_expected,
     compare_call,
     difference_at,
@@ -20,7 +21,6 @@ from toolshape.evals._compare import (
     is_forbidden_call,
     mask_coercions,
     receive_call,
-    unknown_call,
 )
 from toolshape.evals._expect import Expect
 from toolshape.evals._verdict import Difference, DifferenceKind, Label, Verdict
@@ -258,7 +258,7 @@ def _extra_difference(
 ) -> Difference | None:
     """Return the difference for an unpaired call, or ``None`` if the case ignores extra calls."""
     if made.call.name is None:
-        return unknown_call(made, tools)
+        return as_unknown_call(made, tools)
     if case.extra == "any":
         return None
     return difference_at("extra_call", made.call.name, made.tool, actual=made.given)

@@ -149,7 +149,7 @@ def difference_at(
     )
 
 
-def unknown_call(made: Made, tools: Mapping[str, Tool[..., Any]]) -> Difference:
+def as_unknown_call(made: Made, tools: Mapping[str, Tool[..., Any]]) -> Difference:
     """Return the difference for a call of an unknown tool.
 
     If any tool has secrets, mask the arguments, because the model may have meant that tool.

@@ -41,7 +41,7 @@ from toolshape._function.calling.failures import hide_error
 from toolshape._plan import state
 from toolshape._plan.ledger_store import LedgerStore, check_ledger
 from toolshape._plan.plan import Plan
-from toolshape._plan.results import Results, controls_of
+from toolshape._plan.results import Results, known_controls
 from toolshape._plan.running import Run, run_in_this_task
 from toolshape._records.calls import JsonObject, WireCall
 from toolshape._records.context import Progress
@@ -442,7 +442,7 @@ class _Serving:
             ):
                 results = await self._resume(context, tools, bound, params)
             else:
-                if controls_of(plan.results) is not None and plan.pending:
+                if known_controls(plan.results) is not None and plan.pending:
                     question = await approving.request_approval(plan, context, self._sealing)
                     if question is not None:
                         return question

@@ -309,9 +309,9 @@ def test_who_is_out_of_reach():
     address = verify.address_of(get("openai"), "http://localhost:1/")
     assert address.url == "http://localhost:1/v1/chat/completions"
     with pytest.raises(UsageError, match="set OPENAI_API_KEY"):
-        verify.key_of(address, {})
-    assert verify.key_of(address, {"OPENAI_API_KEY": "k"}) == "k"
-    assert verify.key_of(verify.address_of(get("ollama")), {}) == ""
+        verify.api_key_of(address, {})
+    assert verify.api_key_of(address, {"OPENAI_API_KEY": "k"}) == "k"
+    assert verify.api_key_of(verify.address_of(get("ollama")), {}) == ""
 
 
 def test_the_twins_are_plain():

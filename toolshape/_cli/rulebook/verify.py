@@ -76,7 +76,7 @@ def address_of(provider: Provider, url: str | None = None) -> Address:
     return address._replace(url=f"{url.rstrip('/')}/{api_path}")
 
 
-def key_of(address: Address, environment: Mapping[str, str] | None = None) -> str:
+def api_key_of(address: Address, environment: Mapping[str, str] | None = None) -> str:
     """Return the key of an API from the environment, or an empty string if the API needs no key.
 
     Raises:

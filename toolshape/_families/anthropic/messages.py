@@ -23,7 +23,7 @@ from toolshape._families.wire.content import (
 )
 from toolshape._families.wire.histories import AN_OBJECT, Histories, history_rules
 from toolshape._records.calls import JsonObject, WireCall, WireMessage
-from toolshape._records.found import found_entries, found_text, names_in
+from toolshape._records.found import found_entries, found_names, found_text
 from toolshape._records.parts import (
     File,
     Image,
@@ -455,7 +455,7 @@ def _loaded(block: JsonObject, searches: set[Any], entries: Mapping[str, JsonObj
     referred = _references_in(content)
     if referred is None and block.get("tool_use_id") not in searches:
         return block
-    found = (names_in(content) or []) if referred is None else referred
+    found = (found_names(content) or []) if referred is None else referred
     names = [name for name in found if name in entries]
     if names == referred or (referred is None and not names):
         return block

@@ -33,7 +33,7 @@ from toolshape._records.calls import (
     WireMessage,
     plain_text,
 )
-from toolshape._records.found import SEARCH_NAME, found_entries, found_text, names_in
+from toolshape._records.found import SEARCH_NAME, found_entries, found_names, found_text
 from toolshape._records.parts import (
     File,
     Image,
@@ -412,7 +412,7 @@ def load_found(
             # provider wrote has none.
             item = {"namespace": namespaces[item["name"]], **item}  # noqa: PLW2901 - the same
         elif kind == "function_call_output" and call_id in searches:
-            names = [name for name in names_in(item.get("output")) or () if name in entries]
+            names = [name for name in found_names(item.get("output")) or () if name in entries]
             item = _found_item(call_id, [entries[name] for name in names])  # noqa: PLW2901 - the same
         written.append(item)
     return written

@@ -102,7 +102,7 @@ def key_as_text(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def key_of(value: Any) -> str:
+def written_key(value: Any) -> str:
     """Return the object key for a JSON value."""
     if isinstance(value, str):
         return value

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from toolshape._function.core_schema.enum_values import choices_of, key_of, lookup_of
+from toolshape._function.core_schema.enum_values import choices_of, lookup_of, written_key
 from toolshape._function.core_schema.nodes import Definitions, Node, inner_node
 from toolshape._records.calls import JsonSchema
 from toolshape._schema.values import INTEGER_KEY
@@ -84,7 +84,8 @@ def _rule_of_choices(node: Node) -> KeyRule:
             {"pattern": INTEGER_KEY}, _compile_match(INTEGER_KEY), lookup_of(choices, {})
         )
     members_by_key = {
-        key_of(value): member for value, member in zip(choices.values, choices.members, strict=True)
+        written_key(value): member
+        for value, member in zip(choices.values, choices.members, strict=True)
     }
     members_by_key |= {
         value: member

@@ -112,7 +112,7 @@ def _entries_in(given: Any) -> Iterator[Any]:
         yield given
 
 
-def names_in(request: Any) -> list[str]:
+def tool_names_in(request: Any) -> list[str]:
     """Return the names of the tools in a request, in order; the name of an
     unnamed tool is an empty string.
 

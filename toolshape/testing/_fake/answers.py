@@ -27,7 +27,7 @@ from toolshape._schema.generate import generate
 from toolshape._tools.tool import Tool
 from toolshape.messages import results_in
 from toolshape.testing._fake.exchange import Reply
-from toolshape.testing._fake.shown import Form, sent_form, sent_tool, write_arguments
+from toolshape.testing._fake.shown import Form, sent_form, sent_tool, write_shown_arguments
 from toolshape.testing._fake.spoken import NoFormError, write_answer
 from toolshape.testing._fake.turn import ScriptedCall, Turn
 
@@ -226,7 +226,7 @@ def _write_call(call: ScriptedCall, request: RequestRead, forms: Forms) -> tuple
         )
     if call.is_raw:
         return str(offered_tool.name), call.arguments, offered_tool.entry
-    written = write_arguments(sent_form(tool_forms, offered_tool), call.arguments)
+    written = write_shown_arguments(sent_form(tool_forms, offered_tool), call.arguments)
     return str(offered_tool.name), written, offered_tool.entry
 
 
@@ -332,7 +332,9 @@ def _arguments(sent: SentTool, form: Form | None, chance: random.Random) -> Any:
             RecursionError
         ):  # a random recursive value grew too deep: try again
             if form is not None and attempt > _TRIES // 2:
-                arguments = write_arguments(form, generate(form.shape.tool.input_schema, chance))
+                arguments = write_shown_arguments(
+                    form, generate(form.shape.tool.input_schema, chance)
+                )
             else:
                 arguments = {} if sent.schema is None else generate(sent.schema, chance)
             if form is None or form.takes(arguments):

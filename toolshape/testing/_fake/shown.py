@@ -78,7 +78,7 @@ def sent_form(forms: list[Form], sent: SentTool) -> Form | None:
     return next((form for form in forms if form.schema == sent.schema), None)
 
 
-def write_arguments(form: Form | None, arguments: Any) -> Any:
+def write_shown_arguments(form: Form | None, arguments: Any) -> Any:
     """Encode canonical arguments in the tool's sent form.
 
     If they cannot be encoded, return them unchanged.
