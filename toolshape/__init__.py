@@ -1,6 +1,4 @@
-"""Describe a function once; send it to every model provider, and read every call back
-as the function's own arguments.
-"""
+"""Describe a function once; send it to every model provider, and read every tool call back."""
 
 import importlib
 import typing

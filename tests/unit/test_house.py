@@ -364,6 +364,13 @@ def test_every_public_thing_is_described():
                 assert getattr(value, "__doc__", None), f"{name}.{member}"
 
 
+@EVERY
+def test_the_first_line_of_a_module_is_a_whole_sentence(name):
+    """Whoever looks for a place reads the first lines, and not what follows them."""
+    first = (ast.get_docstring(TREES[name]) or "").partition("\n")[0]
+    assert first.endswith("."), first
+
+
 @pytest.mark.parametrize("name", PICTURES)
 def test_the_pictures_are_made_from_what_they_show(name):
     """``python -m tests.house --write`` writes them anew."""

@@ -431,7 +431,8 @@ class Conversation:
         definitions belong to the request of that moment.
         """
         deferral = results.provider.request.deferral
-        if deferral is None or deferral.read_search is None or not any(map(_is_of_search, results)):
+        has_items = deferral is not None and deferral.has_search_items
+        if not has_items or not any(map(_is_of_search, results)):
             self._append_new("tool", tuple(map(result_part_of, results)))
             return
         origin = self._messages[-1].origin if self._messages else None

@@ -1,4 +1,4 @@
-"""Measures a server's grammars: is the schema of each keyword accepted, and do all answers fit it?"""
+"""Measures a server's grammars: whether each keyword is accepted, and whether answers fit it."""
 
 import json
 from collections.abc import Iterator

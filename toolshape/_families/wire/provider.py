@@ -201,6 +201,11 @@ class Deferral(NamedTuple):
     load: "Callable[[Sequence[WireMessage], Mapping[str, JsonObject], Collection[str]], list[WireMessage]] | None" = None
     read_search: "Callable[[ResponseForm, str], ResponseForm] | None" = None
 
+    @property
+    def has_search_items(self) -> bool:
+        """Whether a search of the user's own is an item of its own in messages, and no call."""
+        return self.read_search is not None
+
 
 class Facts(NamedTuple):
     """Phrases for the provider table in the docs; not used by code.
