@@ -120,7 +120,7 @@ def request_error(
     return ExportError(provider=tools.provider.name, tool=None, problems=[problem])
 
 
-# --- refusals ------------------------------------------------------------------------------------
+# --- refusals -----------------------------------------------------------------------------------
 
 
 def _refuse_types(tools: BoundTools, asked: Asked) -> None:
@@ -164,7 +164,7 @@ def _refuse_too_many(tools: BoundTools, native: int = 0) -> None:
     raise request_error(tools, "", "most_tools", message, evidence=limit.evidence)
 
 
-# --- the answer ----------------------------------------------------------------------------------
+# --- the answer ---------------------------------------------------------------------------------
 
 
 def _form_of_answer(tools: BoundTools, native: Sequence[Any]) -> AnswerTarget | None:
@@ -210,7 +210,7 @@ def _choice_of_answer(
     return "required"
 
 
-# --- what is sent --------------------------------------------------------------------------------
+# --- what is sent -------------------------------------------------------------------------------
 
 
 def _write_choice(

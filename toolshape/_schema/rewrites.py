@@ -65,7 +65,7 @@ def admits_more_fields(node: JsonSchema) -> bool:
     return node.get("type") == "object" and node.get("additionalProperties", True) is not False
 
 
-# --- unsupported forms as JSON text -------------------------------------------------------------------------------
+# --- unsupported forms as JSON text -------------------------------------------------------------
 
 
 def json_text(node: JsonSchema, at: Place, *, of: str, text_is_meant: bool) -> Change:
@@ -193,7 +193,7 @@ def of_a_form(node: JsonSchema, at: Place) -> Change:
     return change._replace(is_whole=at.before is not None)
 
 
-# --- objects, maps, tuples ----------------------------------------------------------------------------------------
+# --- objects, maps, tuples ----------------------------------------------------------------------
 
 
 def map_as_pairs(node: JsonSchema, at: Place) -> Change | None:
@@ -830,7 +830,7 @@ def _compile_rename(names: Mapping[str, str], path: str) -> Arrow:
     return rename
 
 
-# --- choices ------------------------------------------------------------------------------------------------------
+# --- choices ------------------------------------------------------------------------------------
 
 
 def const_as_enum(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
@@ -1015,7 +1015,7 @@ def all_of_merged_or_described(node: JsonSchema, at: Place) -> Change | None:
         return of_a_form(node, at)
 
 
-# --- types and null -----------------------------------------------------------------------------------------------
+# --- types and null -----------------------------------------------------------------------------
 
 
 _OF_NUMBERS = tuple(
@@ -1121,7 +1121,7 @@ def null_as_type(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 
     return Change(node=merged)
 
 
-# --- keywords -----------------------------------------------------------------------------------------------------
+# --- keywords -----------------------------------------------------------------------------------
 
 
 def say_instead(*keywords: str, unless: Callable[[str, Any], bool] | None = None) -> Rule:

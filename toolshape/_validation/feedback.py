@@ -250,7 +250,7 @@ def _is_of_another_kind(fault: Fault, place: Location) -> bool:
     return len(fault.location) == len(place) + 1 and fault.rule in ("literal_error", "const")
 
 
-# --- the model's own JSON, with comments --------------------------------------------------------------------------
+# --- the model's own JSON, with comments --------------------------------------------------------
 
 _MOST_FAULTS = 10
 _NEIGHBOURS = 2

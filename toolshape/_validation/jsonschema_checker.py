@@ -413,7 +413,7 @@ def _faults(error: Any) -> Iterator[Fault]:
         )
 
 
-# --- expected values ----------------------------------------------------------------------------------------------
+# --- expected values ----------------------------------------------------------------------------
 
 _KINDS: Mapping[str, frozenset[str]] = {
     "string": frozenset({"string"}),

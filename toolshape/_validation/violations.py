@@ -183,7 +183,7 @@ def _of_one(limit: str) -> str:
     return limit
 
 
-# --- JSON Schema ----------------------------------------------------------------------------------------------------
+# --- JSON Schema --------------------------------------------------------------------------------
 
 
 def _of_bound(sign: str) -> Callable[[Any, Mapping[str, Any]], Violation]:

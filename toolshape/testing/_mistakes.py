@@ -162,7 +162,7 @@ def _is_at(inner: str, outer: str) -> bool:
     return inner == outer or not outer or inner.startswith((f"{outer}.", f"{outer}["))
 
 
-# --- the malformed payloads -----------------------------------------------------------------------------------------
+# --- the malformed payloads ---------------------------------------------------------------------
 
 
 def _all_slips(name: str, arguments: JsonObject) -> Iterator[Slip]:

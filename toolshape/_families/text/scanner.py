@@ -129,7 +129,7 @@ class Scanner:
         segments, self._segments = self._segments, []
         return segments
 
-    # --- the text around calls --------------------------------------------------------------------------------------
+    # --- the text around calls -------------------------------------------------------------------
 
     def _scan(self) -> _Run:
         yield
@@ -192,7 +192,7 @@ class Scanner:
                 if self._is_at_start and not text.isspace():
                     self._is_at_start = False
 
-    # --- calls ------------------------------------------------------------------------------------------------------
+    # --- calls -----------------------------------------------------------------------------------
 
     def _scan_bare_call(self, marks: tuple[str, ...]) -> Generator[None, None, bool]:
         """Try to read a call without an opening mark at the start of the text; return
@@ -365,7 +365,7 @@ class Scanner:
                 return False
         return True
 
-    # --- single steps that never wait -------------------------------------------------------------------------------
+    # --- single steps that never wait ------------------------------------------------------------
 
     def _take(self, count: int) -> str:
         text = self._buffer[self._at : self._at + count]
@@ -405,7 +405,7 @@ class Scanner:
         fields.append((step.field, text))
         return True
 
-    # --- single steps that may wait ---------------------------------------------------------------------------------
+    # --- single steps that may wait --------------------------------------------------------------
 
     def _wait_for(self, count: int) -> _Run:
         while len(self._buffer) - self._at < count:
