@@ -47,9 +47,8 @@ METADATA = sa.MetaData()
 CALLS = sa.Table(
     "toolshape_calls",
     METADATA,
-    sa.Column(
-        "key", sa.String(64), primary_key=True
-    ),  # a digest, because scope and id may be too long for an index
+    # A digest, because scope and id may be too long for an index.
+    sa.Column("key", sa.String(64), primary_key=True),
     sa.Column("scope", sa.Text, nullable=False),
     sa.Column("call_id", sa.Text, nullable=False),
     sa.Column("tool", sa.Text, nullable=False),
@@ -181,10 +180,11 @@ def _configure_sqlite(connection: Any, _: Any) -> None:
 
 __all__ = ["Ledger", "LedgerEntry"]
 
+# Seconds for all tries to create the tables, and between two tries.
 _LONGEST_TRY, _PAUSE = (
     1.0,
     0.05,
-)  # seconds for all tries to create the tables, and between two tries
+)
 _STATES = ("running", "done", "unknown")
 _TRIES, _LONGEST_TRIES = 4, 3.0
 """How often, and for how many seconds, the end of a call is written
@@ -313,17 +313,15 @@ class Ledger:
             renewal.join()  # otherwise a connection that the thread uses would stay open
         if os.getpid() == self._process:
             for ended in list(self._ended_calls.values()):
-                with suppress(
-                    DBAPIError, ConnectionError
-                ):  # their failure was told when they ended
+                # Their failure was told when they ended.
+                with suppress(DBAPIError, ConnectionError):
                     self._write_end(ended)
         self._engine.dispose()
 
     @contextmanager
     def _transaction(self) -> Generator[sa.Connection]:
-        if (
-            os.getpid() != self._process
-        ):  # forked: the connections belong to the parent, whose threads do not exist here
+        # Forked: the connections belong to the parent, whose threads do not exist here.
+        if os.getpid() != self._process:
             self._engine.dispose(close=False)
             self._start()
         try:
@@ -409,9 +407,9 @@ class Ledger:
         ``again`` is set, claim it again.
         """
         stored = connection.execute(self._asked_for(key).with_for_update()).mappings().first()
-        if (
-            stored is None
-        ):  # the row was dropped after the insert failed: the caller tries again, as for a running call
+        # The row was dropped after the insert failed: the caller tries again, as for a running
+        # call.
+        if stored is None:
             return Claim("running")
         recorded_claim = _to_claim(stored, row)
         if recorded_claim.state != "unknown":

@@ -1,6 +1,7 @@
 """The order of the rooms, the size of modules, what an import loads, and that all that is public is documented."""
 
 import ast
+import re
 import subprocess
 import sys
 
@@ -362,6 +363,16 @@ def test_every_public_thing_is_described():
                 and not isinstance(value, type)
             ):
                 assert getattr(value, "__doc__", None), f"{name}.{member}"
+
+
+@EVERY
+def test_no_comment_hangs_on_a_bracket(name):
+    """A statement that is broken over lines says why above, and not behind its last bracket."""
+    rows = MODULES[name].read_text(encoding="utf-8").splitlines()
+    hanging = [
+        row for row in rows if re.match(r" *[)\]}]+[:,]*  # (?!noqa|fmt:|pyright|type:)", row)
+    ]
+    assert not hanging
 
 
 @EVERY

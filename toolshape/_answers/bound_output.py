@@ -119,9 +119,8 @@ class BoundOutput(Generic[T]):
             self.provider, reading, response, self.name, tool, self._read, self._record.secrets,
         )  # fmt: skip
         answer: Answer[T]
-        if (
-            context is None
-        ):  # to enter a block that changes nothing would cost a quarter of a validation
+        # To enter a block that changes nothing would cost a quarter of a validation.
+        if context is None:
             answer = answer_of(*given)
         else:
             with validating_with(context):

@@ -201,9 +201,8 @@ def record_output(
             tool=output_name, location=location, problems=[problem], kind="an output"
         ) from error
     problems = _find_problems(name, description, strict)
-    if isinstance(kind, functools.partial) or inspect.isroutine(
-        kind
-    ):  # pydantic would generate a schema of a function's parameters
+    # Pydantic would generate a schema of a function's parameters.
+    if isinstance(kind, functools.partial) or inspect.isroutine(kind):
         problems.append(
             Problem(
                 path="",

@@ -230,10 +230,11 @@ class AnswerTarget:
             return replace(record, error={**about, "problems": problems})
         try:
             exact = self.record.exact_digest(answer.value)
+            # Without what was not given, or with what a factory made.
             for is_sparse in (
                 True,
                 False,
-            ):  # without what was not given, or with what a factory made
+            ):
                 value = through_json(self.record.written(answer.value, is_sparse=is_sparse))
                 if self.record.exact_digest(self.record.validated(value)) == exact:
                     return replace(record, value=value, exact=exact)

@@ -633,9 +633,8 @@ def plan_call(bound: Bound, call: WireCall) -> Plan:
 
 
 def _unpickle_bound(terms: Mapping[str, Any]) -> Bound:
-    return Bound(
-        bind_tools(**terms)
-    )  # tools are pickled by function name, providers by provider name
+    # Tools are pickled by function name, providers by provider name.
+    return Bound(bind_tools(**terms))
 
 
 bound_tools_of: Callable[[Bound], BoundTools] = attrgetter("_bound_tools")

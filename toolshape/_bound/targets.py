@@ -46,9 +46,8 @@ def _resolve_steps(target: str) -> list[Any]:
     steps = path.split(".")
     for number, step in enumerate(steps):
         current, remaining_name = values[-1], ".".join(steps[number:])
-        if (
-            isinstance(current, Registry) and remaining_name in current
-        ):  # The name of a tool may contain dots.
+        # The name of a tool may contain dots.
+        if isinstance(current, Registry) and remaining_name in current:
             return [*values, current[remaining_name]]
         if isinstance(current, Registry):
             if step not in current:

@@ -108,9 +108,8 @@ class _Commands(click.Group):
                 raise
             raise _CommandError(str(error)) from error
         except OSError as error:
-            if ctx.params.get("traceback") or isinstance(
-                error, BrokenPipeError
-            ):  # click handles a closed pipe
+            # Click handles a closed pipe.
+            if ctx.params.get("traceback") or isinstance(error, BrokenPipeError):
                 raise
             raise _CommandError(f"cannot write the output: {error}") from error
 
@@ -352,9 +351,8 @@ def call(
     null) and `coercions`.
     """
     if not click.get_current_context().find_root().params["traceback"]:
-        logging.getLogger("toolshape").addHandler(
-            logging.NullHandler()
-        )  # tracebacks from tools are printed only with --traceback
+        # Tracebacks from tools are printed only with --traceback.
+        logging.getLogger("toolshape").addHandler(logging.NullHandler())
     registry, name = registry_of_tool(target)
     values = load_injected(inject)
     refuse_unread(

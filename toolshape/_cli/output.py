@@ -85,9 +85,8 @@ def reserve_input() -> Generator[TextIO]:
     if not _is_descriptor(original_input, 0):
         yield original_input
         return
-    command_input = os.fdopen(
-        os.dup(0), encoding="utf-8", errors="replace", closefd=False
-    )  # not closed: a thread may still read from it
+    # Not closed: a thread may still read from it.
+    command_input = os.fdopen(os.dup(0), encoding="utf-8", errors="replace", closefd=False)
     with Path(os.devnull).open(encoding="utf-8") as empty_input:
         os.dup2(empty_input.fileno(), 0)
         sys.stdin = empty_input

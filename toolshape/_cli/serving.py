@@ -155,7 +155,6 @@ async def _serve_standard_streams(made: "Server[Any]", standard_input: TextIO) -
             await made.run(read, write, made.create_initialization_options())
     finally:
         for stream in (input_stream, output_stream):
-            with contextlib.suppress(
-                ValueError, OSError
-            ):  # otherwise the wrapper closes the underlying stream
+            # Otherwise the wrapper closes the underlying stream.
+            with contextlib.suppress(ValueError, OSError):
                 stream.detach()

@@ -588,9 +588,8 @@ class Conversation:
                 restored, a call may have run meanwhile, and there is no ledger. No call ran.
         """
         refuse_unknown(options)
-        if (
-            self._denied is not None
-        ):  # the last waiting call was denied: nothing runs, but a ledger records the denial
+        # The last waiting call was denied: nothing runs, but a ledger records the denial.
+        if self._denied is not None:
             return Plan(self._denied).run(**options)
         turn = self._current_turn(context)
         with self._keep_turn_open():
@@ -781,9 +780,8 @@ class Conversation:
             and self._asked[0].provider is provider
             and self._asked[1] is not None
         ):
-            model = self._asked[
-                1
-            ]  # the requested name, which may be an alias for the version that the response names
+            # The requested name, which may be an alias for the version that the response names.
+            model = self._asked[1]
         given = results._assistant
         is_plain = is_json(given)
         wire_messages = list(given if is_plain else make_sendable(given))
@@ -1550,9 +1548,8 @@ def _merge(first: JsonObject, second: JsonObject, path: str = "") -> JsonObject:
     if not second:
         return first
     merged = dict(first)
-    spellings = {
-        key.replace("_", "").lower(): key for key in merged
-    }  # Gemini's SDK takes snake_case and camelCase
+    # Gemini's SDK takes snake_case and camelCase.
+    spellings = {key.replace("_", "").lower(): key for key in merged}
     for name, value in second.items():
         key = spellings.get(name.replace("_", "").lower(), name)
         if key not in merged:

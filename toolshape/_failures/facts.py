@@ -117,9 +117,8 @@ def _chain(error: Any) -> list[Any]:
     while error is not None and not any(error is link for link in chain) and len(chain) < _DEEPEST:
         chain.append(error)
         is_not_builtin = isinstance(error, BaseException) and type(error).__module__ != "builtins"
-        context = (
-            error.__context__ if is_not_builtin else None
-        )  # A built-in error may have an unrelated context.
+        # A built-in error may have an unrelated context.
+        context = error.__context__ if is_not_builtin else None
         if isinstance(error, BaseException):
             error = error.__cause__ or context
         else:

@@ -133,9 +133,8 @@ def _tool_pointer(text: str) -> Pointer:
         return Pointer(
             tool_number=int(match[2]) if match[2].isdigit() else None, path=path, keyword=keyword
         )
-    if match := _BEDROCK_TOOL.search(
-        text
-    ):  # After "member", Bedrock counts from 1 (BerriAI/litellm#24668).
+    # After "member", Bedrock counts from 1 (BerriAI/litellm#24668).
+    if match := _BEDROCK_TOOL.search(text):
         path, keyword = _value_path((match[3] or "").split("."))
         return Pointer(tool_number=int(match[1]) - bool(match[2]), path=path, keyword=keyword)
     for pattern in (_ANTHROPIC_TOOL, _OPENAI_TOOL):

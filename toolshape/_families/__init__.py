@@ -20,9 +20,8 @@ from toolshape._records.errors import ExportError, Problem, ResponseError, neare
 _MOST_SPOKEN = "openai"  # several families may recognise a bare message: bound providers come first, then this family
 _VENDORS = "openai.vendors"
 _TEXT_CALLS, _TEXT_FORMATS = "text.mixed", "text.formats"
-_SHARED = frozenset(
-    {"names", "receive", "wire"}
-)  # what families share: the other modules beside this one are families
+# What families share: the other modules beside this one are families.
+_SHARED = frozenset({"names", "receive", "wire"})
 _MOST_NAMES = 256  # limits the size of the caches, because a caller may pass any string as a name
 
 

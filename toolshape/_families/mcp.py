@@ -266,9 +266,8 @@ def _write_result(result: Result, *, is_wrapped: bool) -> WireMessage:
             if parts.meta:
                 message["_meta"] = parts.meta
         return message
-    is_complete = result.is_text is not None or isinstance(
-        result.value, str
-    )  # the text was neither cut nor marked
+    # The text was neither cut nor marked.
+    is_complete = result.is_text is not None or isinstance(result.value, str)
     if result.error is None and is_complete:
         value = result_json(result)
         if is_wrapped:
@@ -320,10 +319,11 @@ MCP = Provider(
     ),
     schema=SchemaRules(
         refuses=cited("schema of every revision", rules.root_is_object),
+        # Before 2026-07-28, a root has only properties and required.
         lenient=(
             structure.wrap_root,
             *INLINED,
-        ),  # before 2026-07-28, a root has only properties and required
+        ),
         strict=None,
     ),
     request=RequestForm(

@@ -86,9 +86,8 @@ def local_names(function: types.FunctionType, frame: types.FrameType | None) -> 
     """
     names: dict[str, Any] = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        with contextlib.suppress(
-            ValueError
-        ):  # the cell is empty: the name is assigned further down
+        # The cell is empty: the name is assigned further down.
+        with contextlib.suppress(ValueError):
             names[name] = cell.cell_contents
     for parameter in getattr(function, "__type_params__", ()):
         names[parameter.__name__] = parameter
@@ -160,9 +159,8 @@ _INJECTED_BY = ("langchain", "langchain_core", "langgraph")
 
 def framework_of_context(annotation: Any) -> str | None:
     """Return the package of the framework that fills a parameter with this annotation, or ``None``."""
-    for extra in getattr(
-        annotation, "__metadata__", ()
-    ):  # the marker may be an instance or a class
+    # The marker may be an instance or a class.
+    for extra in getattr(annotation, "__metadata__", ()):
         if isinstance(extra, type):
             marker = extra
         else:
@@ -199,9 +197,8 @@ def description_of(annotation: Any, default: Any) -> str | None:
         if isinstance(field, FieldInfo) and field.description:
             return field.description
     for extra in metadata:
-        documentation = getattr(
-            extra, "documentation", None
-        )  # PEP 727: typing_extensions.Doc, annotated_doc.Doc
+        # PEP 727: typing_extensions.Doc, annotated_doc.Doc.
+        documentation = getattr(extra, "documentation", None)
         if isinstance(documentation, str):
             return documentation
     return next((extra for extra in metadata if isinstance(extra, str)), None)

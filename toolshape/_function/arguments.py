@@ -41,9 +41,8 @@ from toolshape._schema.values import WrittenSet, WrittenText
 def schema_name_of(field: str, info: FieldInfo) -> str:
     """Return the name of a field in the schema."""
     alias: Any = info.validation_alias or info.alias
-    if alias is not None and not isinstance(
-        alias, str
-    ):  # take the first alias that is a name, not a path
+    # Take the first alias that is a name, not a path.
+    if alias is not None and not isinstance(alias, str):
         choices = getattr(alias, "choices", [alias])
         alias = next((choice for choice in choices if isinstance(choice, str)), None)
     return alias or field
@@ -369,9 +368,8 @@ def _own_encoder(serialization: Node) -> _Write | None:
 
 
 def _as_text(value: Any, form: ParameterForm) -> Any:
-    if isinstance(
-        value, NameEmail
-    ):  # str() leaves out the quotes, and some names are invalid without quotes
+    # ``str()`` leaves out the quotes, and some names are invalid without quotes.
+    if isinstance(value, NameEmail):
         name = re.sub(r'(["\\\\])', r"\\\1", value.name)
         return _keep_value(
             value, f'"{name}" <{value.email}>' if re.search(r"[^\w ]", name) else str(value), form
@@ -640,10 +638,11 @@ def _write_exact(value: Any, as_equal: bool) -> Any:  # noqa: C901, PLR0911 - on
     if isinstance(value, (list, tuple, deque)):
         return [type(value).__name__, [_write_exact(item, as_equal) for item in value]]
     if isinstance(value, Mapping):
+        # A function may depend on this order.
         return [
             [_write_exact(key, as_equal), _write_exact(item, as_equal)]
             for key, item in value.items()
-        ]  # a function may depend on this order
+        ]
     if isinstance(value, (set, frozenset)):
         items = _sort_items(_write_exact(item, as_equal) for item in value)
         return [type(value).__name__, items]
@@ -688,9 +687,8 @@ def _write_exact_fields(value: BaseModel, left_out: frozenset[str], as_equal: bo
         except TypeError:
             if field in value.model_fields_set:
                 raise
-            written.append(
-                [field]
-            )  # a default that is not JSON, such as a sentinel, is the same in all calls
+            # A default that is not JSON, such as a sentinel, is the same in all calls.
+            written.append([field])
     return written
 
 

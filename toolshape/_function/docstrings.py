@@ -208,7 +208,8 @@ def _attributes_in(module: str) -> dict[str, dict[str, str]]:
         SyntaxError,
         TypeError,
         ValueError,
-    ):  # the module has no Python source file
+    ):
+        # The module has no Python source file.
         return {}
     if tree is None:
         return {}
@@ -265,14 +266,14 @@ _FIELD_TITLES = {
 
 def _try_parse(parse: Callable[[str], Docstring], text: str) -> Doc | None:
     try:
-        parsed = parse(
-            "\n" + text
-        )  # the parsers dedent the text again, and treat its first line as unindented
+        # The parsers dedent the text again, and treat its first line as unindented.
+        parsed = parse("\n" + text)
     except (
         ParseError,
         ValueError,
         IndexError,
-    ):  # docstring-parser raises the last two for odd docstrings
+    ):
+        # The last two are what docstring-parser raises for odd docstrings.
         return None
     parameters: dict[str, str] = {}
     for param in parsed.params:

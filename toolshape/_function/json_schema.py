@@ -195,9 +195,8 @@ class _CanonicalSchema(GenerateJsonSchema):
         generated = super().json_or_python_schema(schema)
         serializer: Any = schema["python_schema"].get("function") or {}
         maker_name = getattr(serializer.get("function"), "__qualname__", "")
-        if (
-            maker_name.startswith("Secret.") and self.mode == "validation"
-        ):  # pydantic describes Secret[T] like T
+        # Pydantic describes Secret[T] like T.
+        if maker_name.startswith("Secret.") and self.mode == "validation":
             return {**generated, "writeOnly": True}
         return generated
 
@@ -323,9 +322,8 @@ class _CanonicalSchema(GenerateJsonSchema):
             )
         _put_sets_in_order(cls, generated)
         docstring = cls.__doc__
-        if docstring and not docstring.startswith(
-            f"{cls.__name__}("
-        ):  # the generated docstring of a dataclass
+        # The generated docstring of a dataclass.
+        if docstring and not docstring.startswith(f"{cls.__name__}("):
             doc = docstrings.read_docstring(docstring, [*generated["properties"], *_aliases(cls)])
             if generated.get("description") in (None, inspect.cleandoc(docstring)):
                 generated.pop("description", None)
@@ -391,9 +389,8 @@ def _in_words_of_json_schema(generated: JsonSchemaValue) -> JsonSchemaValue:
     branches = named.get("anyOf")
     if not branches or not all(isinstance(branch.get("type"), str) for branch in branches):
         return named
-    own = {
-        key for branch in branches for key in branch
-    }  # where a branch has a limit of its own, both must hold
+    # Where a branch has a limit of its own, both must hold.
+    own = {key for branch in branches for key in branch}
     limits = {key: named.pop(key) for key in list(named) if _is_limit(key) and key not in own}
     told = [
         {**{key: limits[key] for key in limits if key in _LIMITS.get(branch["type"], ())}, **branch}

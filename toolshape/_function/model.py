@@ -140,9 +140,8 @@ def _slots(signature: Signature) -> Iterator[_Field]:
             for key, (annotation, required) in (
                 _keys_of(unpacked_type).items() if unpacked_type is not None else ()
             ):
-                absent_default = Field(
-                    default_factory=_nothing
-                )  # the author gave no default, so the schema has none
+                # The author gave no default, so the schema has none.
+                absent_default = Field(default_factory=_nothing)
                 if required:
                     yield _Field(key, annotation, EMPTY, "keyword")
                 else:
@@ -240,9 +239,8 @@ def _add_field(fields: dict[str, Any], slot: _Field, doc: docstrings.Doc) -> str
         attributes = {
             key: value for key, value in attributes.items() if getattr(default, key) is None
         }
-    if isinstance(default, FieldInfo) or hasattr(
-        annotation, "__metadata__"
-    ):  # keep the author's settings
+    # Keep the author's settings.
+    if isinstance(default, FieldInfo) or hasattr(annotation, "__metadata__"):
         annotation = Annotated[annotation, Field(**attributes)] if attributes else annotation
         attributes = {}
     fields[field] = (
@@ -383,9 +381,8 @@ def _create_model(
         # For an annotation that is not a type, pydantic only warns and accepts any value: make the
         # warning an error.
         warnings.simplefilter("error", ArbitraryTypeWarning)
-        warnings.filterwarnings(
-            "ignore", "TypedDict class"
-        )  # the class's own closed= or extra_items= applies
+        # The class's own closed= or extra_items= applies.
+        warnings.filterwarnings("ignore", "TypedDict class")
         model: type[BaseModel] = create_model(
             signature.name, __base__=base, __module__=signature.module, **fields
         )
@@ -447,9 +444,8 @@ def _first_line(error: Exception) -> str:
         else:
             kind = match[1].removesuffix("Schema").lower()
         return f"JSON Schema has no form for {kind}"
-    if isinstance(
-        error, SchemaError
-    ):  # the reason is the innermost; the lines around it name pydantic's own nodes
+    # The reason is the innermost; the lines around it name pydantic's own nodes.
+    if isinstance(error, SchemaError):
         reason = str(error).rpartition("SchemaError: ")[2].split("\n")
         return " ".join(part.strip() for part in reason if part.strip(" ^"))
     return line

@@ -237,9 +237,8 @@ def _write_untyped(value: Any) -> tuple[str, bool]:
     except PydanticSerializationError as error:
         if _SURROGATE in str(error):
             return _write_untyped(_sendable(value))
-        dumped = (
-            value.model_dump() if isinstance(value, BaseModel) else value
-        )  # or the class's bytes mode would apply
+        # Otherwise the class's bytes mode would apply.
+        dumped = value.model_dump() if isinstance(value, BaseModel) else value
         return _unquote(
             to_json(dumped, inf_nan_mode="null", bytes_mode="base64", fallback=_to_plain)
         )
@@ -275,9 +274,8 @@ def _to_plain(value: Any) -> Any:
         return None
     if hasattr(value, "notna") and hasattr(value, "reset_index"):
         return _to_rows(value)
-    if str(getattr(value, "dtype", "")).endswith(
-        _FINER_TIMES
-    ):  # ``tolist`` would turn these times into integers
+    # ``tolist`` would turn these times into integers.
+    if str(getattr(value, "dtype", "")).endswith(_FINER_TIMES):
         value = value.astype(f"{value.dtype.kind}8[us]")
     if hasattr(value, "tolist"):
         return value.tolist()

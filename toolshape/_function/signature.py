@@ -196,9 +196,8 @@ def _parameters(
     visible = [
         parameter for parameter in described_parameters if parameter.name not in bound_keywords
     ]
-    if (
-        dispatch_kind and visible and visible[0].kind is POSITIONAL_OR_KEYWORD
-    ):  # ``singledispatch`` needs a position
+    # ``singledispatch`` needs a position.
+    if dispatch_kind and visible and visible[0].kind is POSITIONAL_OR_KEYWORD:
         visible[0] = visible[0].replace(kind=POSITIONAL_ONLY)
     raw_annotations = {
         parameter.name: Any if parameter.annotation is EMPTY else parameter.annotation
@@ -206,9 +205,8 @@ def _parameters(
     }
     try:
         hints = resolve(raw_annotations, names.globals, names.locals)
-    except (
-        Exception
-    ):  # subscripting a type may raise anything; a second pass finds the parameters that fail
+    except Exception:
+        # Subscripting a type may raise anything; a second pass finds the parameters that fail.
         hints = _resolve_each(raw_annotations, names, problems, undefined)
     parameters: list[Parameter] = []
     for parameter in visible:
@@ -378,7 +376,6 @@ def _docstring(function: Any, inner: Any) -> str | None:
     while isinstance(function, functools.partial):
         function = function.func
     if inspect.isroutine(function) or hasattr(function, "__wrapped__"):
-        return cast("str | None", function.__doc__) or inspect.getdoc(
-            inner
-        )  # getdoc reads a base class's docstring too
+        # ``getdoc`` reads a base class's docstring too.
+        return cast("str | None", function.__doc__) or inspect.getdoc(inner)
     return inner.__doc__ or type(function).__doc__

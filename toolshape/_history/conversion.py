@@ -110,9 +110,8 @@ class Conversion:
             self._begin()
         try:
             return self._convert_from(messages, self._count_settled(messages))
-        except (
-            LateResultError
-        ):  # A result within the unsettled part is late: convert everything in one pass.
+        except LateResultError:
+            # A result within the unsettled part is late: convert everything in one pass.
             self._begin()
             return self._convert_from(messages, 0)
 

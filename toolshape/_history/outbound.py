@@ -72,9 +72,8 @@ class CallWriter:
             return wrapped_part, "malformed_arguments"
         sent_arguments: Any = part.arguments
         if shape.out is not None:
-            with contextlib.suppress(
-                ValueError, TypeError, KeyError, AttributeError, IndexError
-            ):  # the schema may reject the arguments
+            # The schema may reject the arguments.
+            with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, IndexError):
                 sent_arguments = shape.out(part.arguments)
         handler = self._handlers.find(shape.wire_name)
         is_valid = handler is not None and handler.received(sent_arguments) is not None

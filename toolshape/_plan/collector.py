@@ -174,9 +174,8 @@ class Collector:
         if isinstance(finish, str) and finish in self._reader.response.unfinished:
             finish = None
         cut_positions = frozenset(range(len(calls))) - self._complete
-        ends_in_call = (
-            ends_in_call and len(calls) - 1 in cut_positions
-        )  # a complete call cannot be cut off
+        # A complete call cannot be cut off.
+        ends_in_call = ends_in_call and len(calls) - 1 in cut_positions
         reading = assistant, calls, finish, cut_positions, ends_in_call
         try:
             results = plan_calls(self._provider, reading, self._handlers, Streamed(self._response))
@@ -321,9 +320,8 @@ response_of: Callable[[Collector], JsonObject] = attrgetter("_response")
 of a streamed answer uses this.
 """
 
-_NOBODYS: JsonObject = {
-    "": None
-}  # no provider sends this event; only a provider that keeps every event accepts it
+# No provider sends this event; only a provider that keeps every event accepts it.
+_NOBODYS: JsonObject = {"": None}
 
 
 def _apply_event(provider: Provider, event: JsonObject) -> JsonObject | None:

@@ -137,9 +137,8 @@ async def _answer_under(running: _Running, hooks: Sequence[Hook], *, in_loop: bo
         return inner_results[-1]
 
     context = _context(running, attempt=running.state.attempts + 1)
-    running = running._replace(
-        cancellation=Cancellation(running.cancellation)
-    )  # the hook may cancel its inner call
+    # The hook may cancel its inner call.
+    running = running._replace(cancellation=Cancellation(running.cancellation))
     try:
         if in_loop and is_loop_hook(hook):
             returned: Any = await (hook.acall if is_either_hook(hook) else hook)(
@@ -239,9 +238,8 @@ async def _call_in_loop(work: Work, cancellation: Cancellation) -> Any:
         coroutine = run(handler.invoke)
     else:
         coroutine = calling.limited.run_in_turn(handler.limit, handler.kind, handler.invoke, run)
-    return await calling.aio.run_alone(
-        coroutine, on_give_up
-    )  # in its own task: a tool that cancels its task cancels only itself
+    # In its own task: a tool that cancels its task cancels only itself.
+    return await calling.aio.run_alone(coroutine, on_give_up)
 
 
 def _result_of_error(running: _Running, error: BaseException, *, in_loop: bool) -> Result:

@@ -192,9 +192,8 @@ class LedgerGuard:
         self, context: CallContext, proceed: Callable[[], Any], steps: Steps
     ) -> Result:
         identity = context.known_as(self._run.identity(self._position))
-        if (
-            not identity.is_lasting
-        ):  # the ledger could not recognise the call later: an equal call may be new
+        # The ledger could not recognise the call later: an equal call may be new.
+        if not identity.is_lasting:
             if not self._begin():
                 return self._run.results[self._position]
             result: Result = await steps.result_of(proceed())

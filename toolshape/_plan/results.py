@@ -174,9 +174,8 @@ class Answer(Generic[T]):
         results: list[Result] = []
         calls = self.calls
         names = [call.wire_name for call in calls]
-        answer_position = (
-            names.index(self._tool) if self._tool in names else None
-        )  # only the first call of this tool is the answer
+        # Only the first call of this tool is the answer.
+        answer_position = names.index(self._tool) if self._tool in names else None
         for position, wire in enumerate(calls):
             call = resolve_call(self.provider.name, _NO_HANDLERS, position, wire)
             if position != answer_position:

@@ -97,9 +97,8 @@ def run_calls(  # noqa: C901, PLR0912 - a function for each step would cost a tw
             if type(value) is not str and type(value) not in SETTLED:
                 value = final_value(value)
         except BaseException as error:
-            if is_cancellation(
-                error
-            ):  # the tool raised the error: a call without an answer reads as cancelled
+            # The tool raised the error: a call without an answer reads as cancelled.
+            if is_cancellation(error):
                 continue
             with release_on_error(results, calls_still_to_run(ready, position)):
                 answer = failed_result(call, handler, coercions, error, started)

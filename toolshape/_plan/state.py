@@ -109,9 +109,8 @@ UNDECIDED: frozenset[State] = frozenset({"ready", "pending", "approved", "elsewh
 """The states in which a call can still be approved, denied or edited."""
 _CLAIMABLE: tuple[State, ...] = ("ready", "approved")
 _UNDER_WAY: tuple[State, ...] = ("ready", "approved", "claimed", "asking", "running")
-_BECOMING = (
-    threading.Lock()
-)  # held while a plan gets its controls, and while a plan without controls is claimed
+# Held while a plan gets its controls, and while a plan without controls is claimed.
+_BECOMING = threading.Lock()
 
 
 def controls_of(results: Results) -> Controls:
@@ -326,10 +325,11 @@ def claim(results: Results, wanted: Iterable[CallEntry]) -> list[CallEntry]:
     if controls is None:
         with _BECOMING:
             if results._controls is None:
+                # A plan without controls is claimed as a whole.
                 waiting_entries, results._waiting = (
                     results._waiting,
                     (),
-                )  # a plan without controls is claimed as a whole
+                )
                 return list(waiting_entries)
         controls = controls_of(results)
     with controls.lock:
@@ -384,9 +384,8 @@ def open_run(results: Results, claimed: Sequence[CallEntry]) -> Generator[None]:
         with controls.lock:
             controls.runs -= 1
             for position, *_ in claimed:
-                state = controls.states.get(
-                    position
-                )  # ``None`` if it was claimed before the plan got its controls
+                # ``None`` if it was claimed before the plan got its controls.
+                state = controls.states.get(position)
                 if state in {"claimed", "asking"}:
                     move(
                         controls,
@@ -458,9 +457,8 @@ def answer(results: Results, position: int, result: Result) -> None:
     again. A call whose result was recorded when its run was broken off keeps it.
     """
     controls: Controls | None = results._controls
-    if (
-        controls is None or position not in controls.states
-    ):  # the plan got its controls while this call ran
+    # The plan got its controls while this call ran.
+    if controls is None or position not in controls.states:
         results._answers[position] = result
         return
     code = None if result.error is None else result.error.code

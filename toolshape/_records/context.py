@@ -164,9 +164,8 @@ class CallContext:
                         "for example with loop.call_soon_threadsafe"
                     )
                     raise TypeError(message)  # noqa: TRY301 - logged like any other error of on_progress
-            except (
-                Exception
-            ):  # on_progress may raise anything; the tool must not fail because of it
+            except Exception:
+                # ``on_progress`` may raise anything; the tool must not fail because of it.
                 import logging  # noqa: PLC0415 - only failures need it
 
                 logging.getLogger("toolshape").exception("on_progress failed for %r", self.call)

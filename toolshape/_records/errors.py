@@ -110,9 +110,8 @@ class Problem(NamedTuple):
             line = f"{sentence_with_path} ({self.hint})"
         else:
             line = sentence_with_path
-        return re.sub(
-            _CONTROL, lambda match: json.dumps(match[0])[1:-1], line
-        )  # a problem is one line
+        # A problem is one line.
+        return re.sub(_CONTROL, lambda match: json.dumps(match[0])[1:-1], line)
 
 
 class ToolshapeError(Exception):
@@ -398,9 +397,8 @@ def for_model(error: CallError) -> str:
     The text never contains the text of an exception, except for a ``ToolError`` raised by the tool
     and a ``ValueError`` raised by a user validator: both are written for the caller.
     """
-    return (
-        _sentence_for_call(error).encode("utf-8", "backslashreplace").decode()
-    )  # a lone surrogate cannot be sent
+    # A lone surrogate cannot be sent.
+    return _sentence_for_call(error).encode("utf-8", "backslashreplace").decode()
 
 
 def _sentence_for_call(error: CallError) -> str:  # noqa: C901, PLR0911, PLR0912 - one line per code

@@ -51,9 +51,10 @@ def split_type_list(node: JsonSchema, at: Place) -> Change | None:
     )
 
 
+# What says something of an object without declaring fields.
 _OF_THE_WHOLE = frozenset(
     {"description", *keywords("constrains", at="place"), *keywords("asserts", kind="object")}
-)  # what says something of an object without declaring fields
+)
 
 
 def _only_constrains(branch: JsonSchema) -> bool:
@@ -290,11 +291,12 @@ def inline_references(schema: JsonSchema) -> Lens:
         recursive_keywords = {
             keyword for keyword in _CONDITIONS if references(node.get(keyword)) & recursive_names
         }
+        # Each of these is meaningless without the others.
         if recursive_keywords & {
             "if",
             "then",
             "else",
-        }:  # each of these is meaningless without the others
+        }:
             recursive_keywords |= {"if", "then", "else"}
         return (
             say_instead(*[keyword for keyword in _CONDITIONS if keyword in recursive_keywords])(

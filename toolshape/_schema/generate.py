@@ -173,10 +173,11 @@ _DEEPEST = 4
 _TRIES = 64
 _WORDS = ("amber", "birch", "cedar", "delta", "ember", "flint", "grove", "harbor")
 _LEAST_NUMBER, _MOST_NUMBER = -1000, 1000
+# Limits: values in one generated value, characters in a string.
 _MOST_MADE, _LONGEST = (
     6_000,
     200_000,
-)  # limits: values in one generated value, characters in a string
+)
 _MOST_LOOKED_AT = 2_000  # the limit for schemas that are visited to find a value's minimum depth
 _TYPES = ("string", "integer", "number", "boolean")
 
@@ -397,9 +398,8 @@ class _Generator:
         least, most = min(node.get("minLength", 0), _LONGEST), node.get("maxLength", math.inf)
         if isinstance(node.get("pattern"), str):
             with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore"
-                )  # hide warnings about the pattern, which the user did not write
+                # Hide warnings about the pattern, which the user did not write.
+                warnings.simplefilter("ignore")
                 for _ in range(32):
                     text = generate_matching(node["pattern"], self.chance, least=int(least))
                     if least <= len(text) <= most:

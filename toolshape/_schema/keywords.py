@@ -81,9 +81,8 @@ KEYWORDS: tuple[Keyword, ...] = (
         "unevaluatedItems", "schema", "constrains", "child", _ARRAY, since="2019-09", group="items"
     ),
     Keyword("prefixItems", "schemas", "applies", "child", _ARRAY, since="2020-12", group="items"),
-    Keyword(
-        "items", "schema", "applies", "child", _ARRAY, group="items"
-    ),  # before 2020-12 also a list of schemas
+    # Before 2020-12 also a list of schemas.
+    Keyword("items", "schema", "applies", "child", _ARRAY, group="items"),
     Keyword(
         "additionalItems", "schema", "applies", "child", _ARRAY, until="2019-09", group="items"
     ),
@@ -103,9 +102,8 @@ KEYWORDS: tuple[Keyword, ...] = (
         group="fields",
     ),
     Keyword("dependentSchemas", "by name", "constrains", "place", _OBJECT, since="2019-09"),
-    Keyword(
-        "dependencies", "by name", "constrains", "place", _OBJECT, until="7"
-    ),  # a schema, or names of fields
+    # A schema, or names of fields.
+    Keyword("dependencies", "by name", "constrains", "place", _OBJECT, until="7"),
     Keyword("properties", "by name", "applies", "child", _OBJECT, group="fields"),
     Keyword("patternProperties", "by name", "applies", "child", _OBJECT, group="fields"),
     Keyword("additionalProperties", "schema", "applies", "child", _OBJECT, group="fields"),

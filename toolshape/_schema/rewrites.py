@@ -302,9 +302,8 @@ def extras_as_pairs(node: JsonSchema, at: Place) -> Change | None:
     if not admits_more_fields(node) or not (node.get("properties") or at.is_root):
         return None
     values = node.get("additionalProperties")
-    if (
-        values is None
-    ):  # a pydantic model that ignores unknown fields, or a definition that does not mention them
+    # A pydantic model that ignores unknown fields, or a definition that does not mention them.
+    if values is None:
         loss = Loss(
             path=at.path,
             keyword="additionalProperties",
@@ -853,9 +852,8 @@ def enum_as_strings(node: JsonSchema, at: Place) -> Change | None:
         for choice in choices
         if "type" not in node or fits(choice, {"type": node["type"]}, at.resolve)
     ]
-    choices = (
-        fitting_choices or choices
-    )  # a choice that violates the declared type can never be valid
+    # A choice that violates the declared type can never be valid.
+    choices = fitting_choices or choices
     texts = {choice for choice in choices if isinstance(choice, str)}
     words: dict[str, Any] = {}
     for choice in choices:
@@ -1075,9 +1073,8 @@ def null_as_nullable(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG
     if not branches or len(non_null_branches) == len(branches):
         return None
     other_keywords = {key: value for key, value in node.items() if key != "anyOf"}
-    if (
-        "type" not in other_keywords or "null" in other_keywords["type"]
-    ):  # otherwise the type next to the branches excludes null
+    # Otherwise the type next to the branches excludes null.
+    if "type" not in other_keywords or "null" in other_keywords["type"]:
         other_keywords["nullable"] = True
     if (
         len(non_null_branches) == 1

@@ -137,9 +137,8 @@ class Secrets:
         if not self.are_there or self.hides_all:
             return self.are_there
         nodes_along = self._nodes_along(location)
-        if any(
-            len(nodes) >= MOST_PLACES for nodes in nodes_along
-        ):  # nodes beyond the limit may be secret
+        # Nodes beyond the limit may be secret.
+        if any(len(nodes) >= MOST_PLACES for nodes in nodes_along):
             return True
         described = nodes_at(self.schema, location)
         return (

@@ -164,9 +164,8 @@ def as_plain_json(text: str) -> Any:
     """
     if _MAY_BE_INFINITE.search(text) is None:
         try:
-            value, end = _SCAN_PLAIN(
-                text, 0
-            )  # ``JSONDecoder.decode`` without its handling of surrounding white space
+            # ``JSONDecoder.decode`` without its handling of surrounding white space.
+            value, end = _SCAN_PLAIN(text, 0)
             if end == len(text):
                 return value
         except (RecursionError, StopIteration, ValueError):  # ``as_json`` decides
@@ -444,9 +443,8 @@ def _take(left: dict[Any, list[Any]], item: Any) -> bool:
     """Remove an item that equals ``item`` from the remaining items; return
     whether such an item was found.
     """
-    for items in itertools.chain(
-        [left.get(_group_key(item), [])], left.values()
-    ):  # the item's own group first
+    # The item's own group first.
+    for items in itertools.chain([left.get(_group_key(item), [])], left.values()):
         for number, candidate in enumerate(items):
             if is_same_value(item, candidate):
                 del items[number]

@@ -221,9 +221,8 @@ def _mark(schema: JsonSchema) -> tuple[JsonSchema, list[_NodeAt]]:
     """
     marked_schema: JsonSchema = copy_json(schema)
     if "$defs" in marked_schema:
-        marked_schema["$defs"] = marked_schema.pop(
-            "$defs"
-        )  # move the definitions to the end, where each pass puts them
+        # Move the definitions to the end, where each pass puts them.
+        marked_schema["$defs"] = marked_schema.pop("$defs")
     nodes = nodes_of(marked_schema)
     for node, at in nodes:
         node[PATH] = at.path
@@ -251,9 +250,8 @@ class _Step:
 _CONSTRAINTS = keywords("constrains", "content", holds="schema")
 _CONSTRAINTS_BY_NAME = keywords("constrains", holds="by name")
 _WITH_SCHEMAS = frozenset(keywords("applies", "constrains", "content")) & HOLDS_SCHEMAS
-_DEEPER = frozenset(keywords("applies", at="child")) - {
-    "patternProperties"
-}  # no provider counts its levels
+# No provider counts its levels.
+_DEEPER = frozenset(keywords("applies", at="child")) - {"patternProperties"}
 _Arrows: TypeAlias = "tuple[Arrow | None, Arrow | None]"
 _Pair: TypeAlias = tuple[int, int]
 
@@ -383,9 +381,8 @@ class _Walk:
         step = self.visit(self.schema, "", "", ())
         after = {key: value for key, value in step.after.items() if key != "$defs"}
         if self.inline is not None and "$defs" in self.schema:
-            after = prune(
-                {**after, "$defs": self.schema["$defs"]}
-            )  # the remaining references need the definitions
+            # The remaining references need the definitions.
+            after = prune({**after, "$defs": self.schema["$defs"]})
         elif "$defs" in self.schema:
             definitions = {name: self.definition(name) for name in self.schema["$defs"]}
             after["$defs"] = {
@@ -406,9 +403,8 @@ class _Walk:
 
     def resolve_after(self, node: Any) -> Any:
         def find(name: str) -> Any:
-            step = self.definitions.get(
-                name
-            )  # ``None`` while the definition is being rewritten: use the original
+            # ``None`` while the definition is being rewritten: use the original.
+            step = self.definitions.get(name)
             if step is None:
                 return self.schema.get("$defs", {}).get(name)
             return step.after
@@ -627,9 +623,8 @@ class _Walk:
                 in_others(known_names | node.get(NAMES, {}).keys(), step.back),
                 in_others(known_names, step.out),
             )
-        if isinstance(
-            node.get("propertyNames"), dict
-        ):  # keys are always strings: no arrow changes them
+        # Keys are always strings: no arrow changes them.
+        if isinstance(node.get("propertyNames"), dict):
             after["propertyNames"] = self.visit(
                 node["propertyNames"], path, "propertyNames", stack
             ).after
@@ -693,10 +688,11 @@ class _Walk:
 
         The arrows are looked up at each call, because they may not exist yet.
         """
+        # Not ``self``: the arrows outlive the schemas.
         name, arrows = (
             definition_name(node["$ref"]),
             self.arrows,
-        )  # not ``self``: the arrows outlive the schemas
+        )
         step = self.definition(name)
         if step is not None and step.back is None and step.out is None:
             return _Step(before=node, after=dict(node))

@@ -252,9 +252,8 @@ class Handler:
             elif self.is_untrusted:
                 if part.url or isinstance(part, File):
                     sent_parts.append(Text(self._mark(named(part))))
-                if (
-                    not part.url
-                ):  # an untrusted URL is not sent, because the provider would fetch it
+                # An untrusted URL is not sent, because the provider would fetch it.
+                if not part.url:
                     sent_parts.append(self._anonymise(part, len(sent_parts)))
             elif isinstance(part, File):
                 sent_parts.append(replace(part, data=self._cut_file(part)))
@@ -333,9 +332,8 @@ def _output_check(record: Record, *, is_advertised: bool) -> Callable[[str, bool
     try:
         return record.check_output
     except ImportError:
-        if (
-            options.validate_result is None
-        ):  # the tool does not require the check, and the client may check the result
+        # The tool does not require the check, and the client may check the result.
+        if options.validate_result is None:
             return None
         raise
 

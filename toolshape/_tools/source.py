@@ -61,9 +61,8 @@ class FunctionSource:
     skip_first: bool = False
     frame: list[types.FrameType] = field(default_factory=list)
     origin: "FunctionSource | None" = None
-    limits: dict[int, "ConcurrencyLimit"] = field(
-        default_factory=dict
-    )  # shared by all objects with this method
+    # Shared by all objects with this method.
+    limits: dict[int, "ConcurrencyLimit"] = field(default_factory=dict)
 
     @functools.cached_property
     def definition(self) -> FunctionDefinition:

@@ -326,9 +326,8 @@ def _drop_unknown(
     ):
         return []
     fields = list(expected.fields())
-    if fields and parent.keys().isdisjoint(
-        fields
-    ):  # no known field: the object is for another schema
+    # No known field: the object is for another schema.
+    if fields and parent.keys().isdisjoint(fields):
         return []
     if is_misspelt(name, (known for known in fields if known not in parent)):
         return []
@@ -442,9 +441,8 @@ def are_alike(one: Any, other: Any) -> bool:
     for kind in (dict, list, float):
         if isinstance(one, kind) and isinstance(other, kind):
             return kind is not float or bool(one == other) or (one != one and other != other)  # noqa: PLR0124 - NaN
-    if isinstance(one, WrittenFloat) and isinstance(
-        other, str
-    ):  # for a Decimal, the validator saw the number as text
+    # For a Decimal, the validator saw the number as text.
+    if isinstance(one, WrittenFloat) and isinstance(other, str):
         return one.text == other
     return type(one) is type(other) and bool(one == other)
 

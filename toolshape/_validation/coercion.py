@@ -175,9 +175,8 @@ def choose_rules(*layers: Mapping[str, bool] | bool | None) -> frozenset[str]:
     if chosen["repair_json"] and not is_installed("json5"):
         raise ImportError("the rule repair_json needs json5: pip install 'toolshape[repair]'")
     active_rules = frozenset(rule for rule, is_on_by_default in chosen.items() if is_on_by_default)
-    return (
-        _BY_DEFAULT if active_rules == _BY_DEFAULT else active_rules
-    )  # nearly all tools share one set
+    # Nearly all tools share one set.
+    return _BY_DEFAULT if active_rules == _BY_DEFAULT else active_rules
 
 
 def is_installed(library: str) -> bool:
@@ -252,9 +251,8 @@ def _propose_from_any(
         else:
             proposals = []
     if "list" in kinds and item is not None:
-        in_list = bool(expected.location) and isinstance(
-            expected.location[-1], int
-        )  # or the outer list is missing
+        # An item is not wrapped: what is missing may be the outer list.
+        in_list = bool(expected.location) and isinstance(expected.location[-1], int)
         if not in_list and _is_one_item(found, item):
             proposals.append(("scalar_as_list", [found]))
     return proposals

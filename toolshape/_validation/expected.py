@@ -94,9 +94,8 @@ def compile_expected(schema: Node, compile_part: Compile) -> Callable[[Location]
         place = cache.get(location)
         if place is None:
             place = find(location)
-            is_short = all(
-                len(str(step)) <= _LONGEST_STEP for step in location
-            )  # do not cache long, invented keys
+            # Do not cache long, invented keys.
+            is_short = all(len(str(step)) <= _LONGEST_STEP for step in location)
             if place is not None and is_short:
                 if len(cache) == _MOST_KEPT:
                     cache.clear()
@@ -144,9 +143,8 @@ class _ExpectedPlaces:
                 return None
             in_object = kind in _WITH_FIELDS
             unwrapped = _unwrap(inner, self.definitions, unwrapped.config)
-            unwrapped.has_default = (
-                unwrapped.has_default and in_object
-            )  # items and map values cannot be omitted
+            # Items and map values cannot be omitted.
+            unwrapped.has_default = unwrapped.has_default and in_object
             switched |= unwrapped.switched
         expected = _build_expected(unwrapped, tuple(place), switched, self.branches(unwrapped))
         if expected is None:

@@ -179,9 +179,8 @@ def _expectation(fault: Fault, nodes: Sequence[JsonSchema], schema: JsonSchema) 
 def _is_said(limit: str, said: str) -> bool:
     """Return whether a description names a limit already, perhaps in a range: ``of 2 to 3 items``."""
     counts = [word for word in limit.split() if word.isdigit()]
-    is_count = (
-        limit.startswith("of at ") and " without " not in limit
-    )  # with blanks, there are enough
+    # With blanks, there are enough.
+    is_count = limit.startswith("of at ") and " without " not in limit
     return limit in said or (is_count and bool(counts) and counts[0] in said.split())
 
 
@@ -289,6 +288,8 @@ def annotate(value: Any, problems: Sequence[Problem], schema: JsonSchema) -> str
 def _lines(
     value: Any, at: Location, comments: Mapping[str, str], secrets: Secrets, comma: str
 ) -> Iterator[str]:
+    # A value without a comment inside is one line. Around a comment stand the fields or items that
+    # lead to it; ``_shown_items`` says which of the others are only counted.
     indent, path = "  " * len(at), path_of(at)
     label = f"{preview(at[-1])}: " if at and isinstance(at[-1], str) else ""
     if label and secrets.hides_keys(at[:-1]):
@@ -299,9 +300,8 @@ def _lines(
         for place in comments
         if place != path and (not path or place.startswith((f"{path}.", f"{path}[")))
     ]
-    if inner_places and not isinstance(
-        value, (dict, list)
-    ):  # the value is a string that contains JSON text
+    # The value is a string that contains JSON text.
+    if inner_places and not isinstance(value, (dict, list)):
         comment = "  // " + "; ".join(
             f"{place[len(path) :].lstrip('.')}: {comments[place]}" for place in inner_places
         )

@@ -509,9 +509,8 @@ class Places:
         ] or found.choices_of_types
         if not branch_schemas:
             return ()
-        key = id(
-            node["type"] if found.choices_of_types else branch_schemas[0]
-        )  # the ``id()`` of an object in ``self.schema``, which stays alive
+        # The ``id()`` of an object in ``self.schema``, which stays alive.
+        key = id(node["type"] if found.choices_of_types else branch_schemas[0])
         if key not in self.compiled:
             self.compiled[key] = tuple(map(self.branch, branch_schemas))
         return self.compiled[key]

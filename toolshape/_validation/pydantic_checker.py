@@ -95,9 +95,8 @@ def _coerce_only_scalars(
     rejected_places = [
         (detail["loc"], detail["input"]) for detail in errors if detail["type"] not in OF_FIELDS
     ]
-    if float in [
-        type(rejected_value) for _, rejected_value in rejected_places
-    ]:  # the text may have more digits than a float can keep
+    # The text may have more digits than a float can keep.
+    if float in [type(rejected_value) for _, rejected_value in rejected_places]:
         value = read_json(text, keeps_keys=False)
     if len(rejected_places) == len(errors):
         coercions = coerce_scalars(value, rejected_places, expected, rules, _parse)
@@ -107,9 +106,8 @@ def _coerce_only_scalars(
         return None
     coerced_text = to_json(value)
     omitted_count = sum([coercion.rule == "null_as_default" for coercion in coercions])
-    if coerced_text.count(b":") + omitted_count != text.count(
-        ":"
-    ):  # if colons are missing, a key was repeated
+    # If colons are missing, a key was repeated.
+    if coerced_text.count(b":") + omitted_count != text.count(":"):
         return None
     try:
         return traits.validators.full(coerced_text), tuple(coercions)
@@ -345,6 +343,9 @@ def _restore_decimals(
 def _restore_decimal(
     value: WrittenFloat, found: Expected | None, location: Location, at: Location
 ) -> Any:
+    # A number was read with its digits. Where only a Decimal can take it, it gets the digits; where
+    # none can, a float is all that is asked. Between the two, the digits may be lost in silence, so
+    # a number that a float cannot hold is refused.
     is_exact_place = found is not None and found.steps == len(at)
     if found is not None and is_exact_place:
         branch_expectations = [branch.expected(()) for branch in found.branches]
@@ -356,12 +357,13 @@ def _restore_decimal(
         )
     else:
         kinds = frozenset()
+    # These types would accept the text too.
     if "decimal" in kinds and not kinds & {
         "number",
         "string",
         "text",
         "json",
-    }:  # these types would accept the text too
+    }:
         return value.text
     if kinds and "decimal" not in kinds:
         return float(value)

@@ -86,9 +86,8 @@ def _split_by_union(
         else:
             parent = at
         place = expected(parent)
-        if (
-            place is not None and place.branches and place.steps < len(at)
-        ):  # the error is in a union
+        # The error is in a union.
+        if place is not None and place.branches and place.steps < len(at):
             unions.setdefault(place.location, (place, []))[1].append(error)
         else:
             other_errors.append((error, rule, place))
@@ -251,9 +250,8 @@ def _union_faults(
         list(group)
         for _, group in itertools.groupby(errors, lambda error: error["loc"][place.steps])
     ]
-    if len(groups) == len(
-        place.branches
-    ):  # every branch has errors, and the location of each error names its branch
+    # Every branch has errors, and the location of each error names its branch.
+    if len(groups) == len(place.branches):
         for branch, group in zip(place.branches, groups, strict=True):
             branch_errors = [
                 cast("ErrorDetails", {**error, "loc": error["loc"][place.steps + 1 :]})
@@ -319,9 +317,10 @@ def _is_by_pydantic(error: ErrorDetails) -> bool:
     kind = error["type"]
     try:
         known_error = PydanticKnownError(cast("Any", kind), error.get("ctx"))
+        # For JSON input, pydantic words these errors differently.
         return known_error.message() == error["msg"] or kind.endswith(
             ("_type", "_required", "_parsing")
-        )  # for JSON input, pydantic words these errors differently
+        )
     except (KeyError, TypeError, ValueError):
         return False
 

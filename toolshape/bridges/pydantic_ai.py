@@ -122,9 +122,8 @@ def to_pydantic_ai(
             _FALLBACK_PROVIDER if context is None else _provider_of(context.model)
         )
         if chosen_provider not in bridges:
-            strictness = (
-                False if chosen_provider == _FALLBACK_PROVIDER else strict
-            )  # plain JSON Schema has no strict form
+            # Plain JSON Schema has no strict form.
+            strictness = False if chosen_provider == _FALLBACK_PROVIDER else strict
             bridges[chosen_provider] = bridge(
                 snapshot, chosen_provider, strictness, options, ["pydantic_ai"]
             )
@@ -139,9 +138,8 @@ def to_pydantic_ai(
 def _provider_of(model: Any) -> str:
     while hasattr(model, "wrapped"):  # a wrapper model, such as the instrumented model
         model = model.wrapped
-    if models := getattr(
-        model, "models", ()
-    ):  # a ``FallbackModel`` sends the same schemas to each of its models
+    # A ``FallbackModel`` sends the same schemas to each of its models.
+    if models := getattr(model, "models", ()):
         providers = set(map(_provider_of, models))
         return providers.pop() if len(providers) == 1 else _FALLBACK_PROVIDER
     provider = next(
@@ -219,9 +217,8 @@ async def _run_call(
     call = Delivered(
         context.tool_call_id or "", wire_name, call_arguments, context, lambda _: context
     )
-    is_changed = (
-        model_arguments is not None and _as_dict(model_arguments) != arguments
-    )  # the approver or a hook has changed the arguments
+    # The approver or a hook has changed the arguments.
+    is_changed = model_arguments is not None and _as_dict(model_arguments) != arguments
     if is_changed and not context.tool_call_approved:
         call = call._replace(arguments=arguments)
     plan = bridged.plan(call)
@@ -232,9 +229,8 @@ async def _run_call(
         apply_decision(
             plan, plan.calls[0], arguments if to_canonical is None else to_canonical(arguments)
         )
-    elif (
-        is_changed and context.tool_call_approved
-    ):  # the model's arguments are invalid, so the approver's arguments replace them
+    elif is_changed and context.tool_call_approved:
+        # The model's arguments are invalid, so the approver's arguments replace them.
         plan = bridged.plan(call._replace(arguments=arguments))
 
     def decide(waiting: PendingCall) -> Decision:

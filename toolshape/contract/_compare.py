@@ -107,11 +107,12 @@ def join_renamings(steps: list[Step]) -> list[Step | Renaming]:
             similarities = [
                 _similarity(_name(step.path), _name(candidate.path)) for candidate in same_schema
             ]
+            # If no name is similar, take the first candidate.
             closest = (
                 same_schema[similarities.index(max(similarities))]
                 if max(similarities) >= _ALIKE
                 else same_schema[0]
-            )  # if no name is similar, take the first candidate
+            )
             added.remove(closest)
             result.append(Renaming(step, closest))
         elif step.keyword != "added":
@@ -289,9 +290,8 @@ def diff(tools: Registry, old: Contract, outputs: Iterable[Output[Any]] = ()) ->
                     handler.validate(arguments)
             except CallError as error:
                 return [problem.path for problem in error.problems] or [""]
-            except (
-                Exception
-            ):  # a user's validator may raise any exception: the tool refuses the call
+            except Exception:
+                # A user's validator may raise any exception: the tool refuses the call.
                 return [""]
             return ()
 
@@ -513,9 +513,8 @@ def _change(
     if isinstance(step, Renaming):
         verdicts = [_judge(part, before.parameters, after.parameters, refuses) for part in step]
         level, witness = min(verdicts, key=lambda verdict: LEVELS.index(verdict[0]))
-        if (
-            level == "compatible"
-        ):  # the tool accepts the old name as an extra argument, and ignores it
+        # The tool accepts the old name as an extra argument, and ignores it.
+        if level == "compatible":
             level = "behaviour"
         names = step.removed.path.rpartition(".")[2], step.added.path.rpartition(".")[2]
         return Change(
@@ -569,7 +568,8 @@ def _judge(
         RecursionError,
         re.error,
         SchemaError,
-    ):  # a schema that no validator can use
+    ):
+        # A schema that no validator can use.
         return "unknown", None
 
 
@@ -673,9 +673,9 @@ class _Trial:
                 if was_accepted(value):
                     return "breaking", value
                 is_doubtful = True  # the old tool may have refused the value as well
-            elif (
-                is_refused and not paths
-            ):  # the tool coerces the value, so the function gets another value, or the tool does not check formats
+            elif is_refused and not paths:
+                # The tool coerces the value, so the function gets another value, or the tool does
+                # not check formats.
                 verdict = "behaviour", None if admits_without_formats(value) else value
             if not paths:
                 accepted.append(value)

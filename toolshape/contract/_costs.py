@@ -253,9 +253,8 @@ def sent_schema(entry: Any) -> Any:
     schema: Any = next((named_entry[key] for key in _SCHEMAS if key in named_entry), None)
     if isinstance(schema, str):  # xAI's gRPC takes a string
         return json.loads(schema)
-    return (
-        schema["json"] if isinstance(schema, dict) and schema.keys() == {"json"} else schema
-    )  # Bedrock wraps it
+    # Bedrock wraps it.
+    return schema["json"] if isinstance(schema, dict) and schema.keys() == {"json"} else schema
 
 
 def _description_size(node: Any, *, is_names: bool = False) -> int:

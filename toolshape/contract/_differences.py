@@ -205,9 +205,8 @@ class _Walk:
             }
             without_property["required"] = [key for key in required_before if key != name]
             without_property.pop("additionalProperties", None)
-            if (
-                "additionalProperties" in after
-            ):  # it now governs the removed name, and no other difference tests this
+            # It now governs the removed name, and no other difference tests this.
+            if "additionalProperties" in after:
                 without_property["additionalProperties"] = self._rename_references(
                     after["additionalProperties"]
                 )
@@ -398,9 +397,8 @@ def _resolve(node: Any, root: JsonSchema) -> Any:
         siblings = {key: value for key, value in node.items() if key != "$ref"}
         if not isinstance(target, dict):
             return siblings
-        if (
-            target.keys() & siblings.keys() - ANNOTATIONS
-        ):  # they share a keyword, and both of its values apply
+        # They share a keyword, and both of its values apply.
+        if target.keys() & siblings.keys() - ANNOTATIONS:
             return {**siblings, "allOf": [*siblings.get("allOf", []), {"$ref": reference}]}
         node = {**target, **siblings}
     return node

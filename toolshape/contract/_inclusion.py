@@ -167,9 +167,8 @@ class Proof:
         branches = wide[keyword]
         for index, branch in enumerate(branches):
             if self.includes(branch, narrow) and self.includes(other_keywords, narrow):
-                is_tagged = (
-                    _tag(wide) is not None
-                )  # the tag selects the branch, so no other branch can match
+                # The tag selects the branch, so no other branch can match.
+                is_tagged = _tag(wide) is not None
                 if keyword == "oneOf" and not is_tagged:
                     other_branches = [*branches[:index], *branches[index + 1 :]]
                 else:
@@ -188,10 +187,11 @@ class Proof:
 
     def _includes_kind(self, kind: str, wide: JsonSchema, narrow: JsonSchema) -> bool:
         family = "number" if kind == "integer" else kind
+        # If ``narrow`` lacks this tag, calls may omit its property.
         has_tag = _tag(wide) in (
             None,
             _tag(narrow),
-        )  # if ``narrow`` lacks this tag, calls may omit its property
+        )
         if not (has_tag and _has_same_keywords(wide, narrow, tuple(wide.keys() - _KNOWN))):
             return False
         match family:

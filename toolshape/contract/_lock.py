@@ -293,9 +293,8 @@ def _without_checks(entries: Mapping[str, Locked]) -> dict[str, Locked]:
 def _read_entry(place: str, name: str, given: _LockedTool, providers: Collection[str]) -> Locked:
     for schema in (given.parameters, given.output):
         if schema is not None:
-            Draft202012Validator.check_schema(
-                schema, format_checker=FormatChecker(formats=())
-            )  # the patterns may be in Rust's regex dialect
+            # The patterns may be in Rust's regex dialect.
+            Draft202012Validator.check_schema(schema, format_checker=FormatChecker(formats=()))
     if given.parameters.get("type") != "object":
         raise ValueError(f"{place}.parameters: the type is not object")
     if given.fingerprints.keys() != providers:

@@ -168,9 +168,8 @@ def _render_answer(output: Output[Any], keys: Mapping[str, str]) -> str:
         "<details><summary>The output's own "
         f"schema</summary>{_schema(map(escaped, _lines(output.schema)))}</details>"
     )
-    asked_providers = [
-        provider for provider in keys if get(provider).histories is not None
-    ]  # toolshape sends no conversations to the other providers
+    # No conversations are sent to the other providers.
+    asked_providers = [provider for provider in keys if get(provider).histories is not None]
     blocks += [_render_request(output, provider, keys[provider]) for provider in asked_providers]
     head = f"<b>{name(output.name)}</b>"
     return f'<details class="tool entry"><summary>{head}</summary>{"".join(blocks)}</details>'

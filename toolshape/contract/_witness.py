@@ -18,10 +18,11 @@ from toolshape.contract._inclusion import is_same_json
 _DEEPEST = 6
 _MOST_BELOW = 60  # values per place
 _MOST_CONSTANTS = 200  # values of ``const`` and ``enum`` per place
+# The most items, and the most characters, in a value that tests a limit.
 _LONGEST, _LONGEST_TEXT = (
     5_000,
     200_000,
-)  # the most items, and the most characters, in a value that tests a limit
+)
 _MOST_SPENT = (
     100_000  # a budget: each part of a value or of a schema costs 1, and so do 100 characters
 )
@@ -103,9 +104,8 @@ class _Candidates:
             wide_branches = self._branches(wide, self._wide_root)
             if any(is_same_json(branch, other) for other in wide_branches):
                 yield self._generate(branch)  # an equal branch admits this value
-                if "oneOf" not in str(
-                    wide
-                ):  # oneOf refuses a value that a second branch admits as well
+                # ``oneOf`` refuses a value that a second branch admits as well.
+                if "oneOf" not in str(wide):
                     continue
                 wide_branches = [
                     other for other in wide_branches if not is_same_json(branch, other)

@@ -40,9 +40,8 @@ class _Search:
     def __init__(self, scores: Sequence[Sequence[float]], columns: int) -> None:
         self.scores, self.columns = scores, columns
         self.of_rows, self.of_columns = [0.0] * (len(scores) + 1), [0.0] * (columns + 1)
-        self.row_of = [0] * (
-            columns + 1
-        )  # 0: the column is free. Column 0 is a dummy that holds the row to add.
+        # A column with 0 is free. Column 0 is a dummy that holds the row to add.
+        self.row_of = [0] * (columns + 1)
 
     def add(self, row: int) -> None:
         """Assign one more row: extend the path to a free column, then make the
@@ -137,9 +136,8 @@ def best_in_steps(scores: Sequence[Sequence[float]], steps: Sequence[int]) -> li
     if all(len(group) == 1 for group in groups):
         return best_in_order(scores)
     rows = len(scores)
-    best = [0.0] * (
-        rows + 1
-    )  # best[first]: the highest total score for the rows from ``first`` on, in later steps.
+    # ``best[first]`` is the highest total score for the rows from ``first`` on, in later steps.
+    best = [0.0] * (rows + 1)
     cuts: list[list[int]] = []
     for group in reversed(groups):
         table = [[row[column] for column in group] for row in scores]

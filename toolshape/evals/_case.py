@@ -276,9 +276,8 @@ def _pairs(
     The pairs have the highest total score.
     """
     in_order = in_order and len({call.step for call in made}) > 1
-    power = (
-        2 if in_order else 1
-    )  # If the order matters, one right call outweighs two half-right calls.
+    # If the order matters, one right call outweighs two half-right calls.
+    power = 2 if in_order else 1
     scores = [
         [
             pair.score**power + (_SAME_TOOL if actual_call.call.name == call.tool else 0)

@@ -82,7 +82,8 @@ def close_to(value: float, *, within: float | None = None) -> Matcher:
         except (
             ArithmeticError,
             ValueError,
-        ):  # The integer is too large for a float, or the Decimal is NaN.
+        ):
+            # The integer is too large for a float, or the Decimal is NaN.
             return False
 
     return Matcher(

@@ -98,9 +98,8 @@ def _question_text(waiting: PendingCall) -> str:
     reader: Any = waiting.call.reader
     tool = reader.tool
     arguments = _quote(record_of(tool).secrets.masked(waiting.arguments))
-    name = (
-        tool.name if _PLAIN_NAME.fullmatch(tool.name) else _quote(tool.name)
-    )  # a remote server may choose the name
+    # A remote server may choose the name.
+    name = tool.name if _PLAIN_NAME.fullmatch(tool.name) else _quote(tool.name)
     title = f" ({_quote(tool.title)})" if tool.title else ""
     return f"{name}{title} is about to be called with {arguments}. Run it?"
 

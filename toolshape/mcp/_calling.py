@@ -135,9 +135,8 @@ class Connection:
         if not isinstance(answer, dict) or depth_of(answer) > _DEEPEST:
             answer = ErrorData(code=INTERNAL_ERROR, message="the answer is not a valid result")
         dispatcher: Any = getattr(self._client.session, "_dispatcher", None)
-        resolve = getattr(
-            dispatcher, "_resolve_pending", None
-        )  # mcp 2.3 has no public way to resolve a request by id
+        # In mcp 2.3 there is no public way to resolve a request by id.
+        resolve = getattr(dispatcher, "_resolve_pending", None)
         if resolve is not None:
             resolve(message["id"], answer)
 

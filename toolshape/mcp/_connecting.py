@@ -170,9 +170,8 @@ def _to_client_target(server: Any) -> Any:
         if not (server and all(isinstance(word, str) for word in server)):
             raise UsageError(f"a command must be a string or a list of strings, not {server!r}")
         return StdioServerParameters(command=server[0], args=list(server[1:]))
-    server = getattr(
-        server, "_mcp_server", server
-    )  # the server inside a FastMCP (source of fastmcp 4.1, 2026-11-23)
+    # The server inside a FastMCP (source of fastmcp 4.1, 2026-11-23).
+    server = getattr(server, "_mcp_server", server)
     is_server = isinstance(server, (Server, MCPServer, StdioServerParameters)) or hasattr(
         server, "__aenter__"
     )

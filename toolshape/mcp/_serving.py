@@ -64,9 +64,8 @@ class Changes:
             object, tuple[asyncio.AbstractEventLoop, Callable[[ServerEvent], None]]
         ] = {}
         self._sessions: dict[object, tuple[asyncio.AbstractEventLoop, ServerSession]] = {}
-        self._telling: set[asyncio.Task[None]] = (
-            set()
-        )  # keeps the tasks alive: a loop holds only weak references
+        # Keeps the tasks alive: a loop holds only weak references.
+        self._telling: set[asyncio.Task[None]] = set()
 
     async def publish(self, event: ServerEvent) -> None:
         """Deliver an event to all subscribers."""
@@ -163,9 +162,8 @@ _SHORTEST_KEY = (
 _OLDEST_FORM = (
     "mcp:2025-06-18"  # for older revisions, the SDK drops the fields that this revision added
 )
-_SUBSCRIBED = frozenset(
-    {"2026-07-28"}
-)  # in these revisions, clients learn of changes only by subscription
+# In these revisions, clients learn of changes only by subscription.
+_SUBSCRIBED = frozenset({"2026-07-28"})
 
 
 def server(
@@ -315,9 +313,8 @@ class _Progress:
     async def _send(self, progress: Progress, before: "asyncio.Task[None] | None") -> None:
         if before is not None:
             await asyncio.wait({before})
-        with contextlib.suppress(
-            Exception
-        ):  # the client has disconnected: sending the answer will fail as well
+        # The client has disconnected: sending the answer will fail as well.
+        with contextlib.suppress(Exception):
             await self._session.report_progress(
                 progress.done, progress.total, progress.message or None
             )
@@ -374,9 +371,8 @@ class _Serving:
             return tools.bind(provider)
         bounds = self._bounds
         bound = bounds.get(revision)
-        if (
-            bound is None
-        ):  # if the registry changes meanwhile, ``changed`` replaces the dict and drops this entry
+        # If the registry changes meanwhile, ``changed`` replaces the dict and drops this entry.
+        if bound is None:
             bound = bounds[revision] = tools.bind(provider)
         return bound
 
@@ -467,20 +463,20 @@ class _Serving:
         self, context: ServerRequestContext[Any, Any], bound: Bound, plan: Plan
     ) -> Results:
         claimable_calls, inject = state.claimable(plan.results), self._injected_values(context)
+        # Other tools report no progress.
         progress = (
             _Progress(context.session)
             if claimable_calls and claimable_calls[0][2].is_controlled
             else None
-        )  # other tools report no progress
+        )
         if not (self._last[1] if self._last[0] is bound else self._is_async(bound)):
             results = await asyncio.to_thread(plan.run, inject=inject, on_progress=progress)
         else:
             try:
                 results = await run_in_this_task(plan.results, Run(inject, None, progress))
             except asyncio.CancelledError:
-                if (
-                    anyio.current_effective_deadline() == -math.inf
-                ):  # the request was cancelled; the error is not from the tool
+                # The request was cancelled; the error is not from the tool.
+                if anyio.current_effective_deadline() == -math.inf:
                     raise
                 task: Any = asyncio.current_task()
                 if sys.version_info >= (3, 11):

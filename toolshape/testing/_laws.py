@@ -118,9 +118,8 @@ def _values(node: Any, root: JsonSchema, depth: int) -> st.SearchStrategy[Any]: 
     if "enum" in node:
         return st.sampled_from(node["enum"]) | (st.none() if node.get("nullable") else st.nothing())
     if node.get("allOf") and depth < _DEEPEST:
-        with contextlib.suppress(
-            UnsupportedError
-        ):  # then use only the other keywords: ``values`` still drops the values that allOf rejects
+        # Then use only the other keywords: ``values`` still drops the values that allOf rejects.
+        with contextlib.suppress(UnsupportedError):
             merged = merge_all_of(node, Place(path="", keyword="", resolve=resolver(root)))
             return _values(node if merged is None else merged.node, root, depth + 1)
     for keyword in ("anyOf", "oneOf"):
@@ -727,9 +726,8 @@ class _Laws:
 
     def sayable(self, value: Any) -> None:
         expected = self.read(value)
-        if (
-            expected is None
-        ):  # the pydantic model rejects the value for a reason that the schema cannot express
+        # The pydantic model rejects the value for a reason that the schema cannot express.
+        if expected is None:
             return
         if self.read(value) != expected:  # a default differs each time, for example the time of day
             return

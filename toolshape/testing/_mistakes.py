@@ -112,9 +112,8 @@ def check_slip(
         return "refused", ()
     if not coercions:
         raise SilentlyWrongError(tool.name, slip, "accepted, but no coercion was recorded")
-    if _fields(validated) != expected_fields and repr(_fields(validated)) != repr(
-        expected_fields
-    ):  # equal ``repr`` suffices: a default that is NaN does not equal itself
+    # Equal ``repr`` suffices: a default that is NaN does not equal itself.
+    if _fields(validated) != expected_fields and repr(_fields(validated)) != repr(expected_fields):
         raise SilentlyWrongError(
             tool.name,
             slip,
@@ -186,9 +185,8 @@ def _slips_at_place(arguments: JsonObject, location: Location, value: Any) -> It
     path = path_of(location)
     for kind, written in _other_forms(value):
         yield Slip(kind, _replace_at(arguments, location, written), arguments, (path,))
-    if (
-        value is not None
-    ):  # a null that the tool rejects can only mean that the model wanted to omit the place
+    # A null that the tool rejects can only mean that the model wanted to omit the place.
+    if value is not None:
         yield Slip(
             "null", _replace_at(arguments, location, None), _remove_at(arguments, location), (path,)
         )
@@ -307,9 +305,8 @@ def _slips_of_whole(name: str, arguments: JsonObject) -> Iterator[Slip]:
         text.replace("}", "", 1), text.replace(",", "", 1),
     ):  # fmt: skip
         yield Slip("not_json", malformed_text, arguments)
-    if not re.search(
-        r"\\|'|:[^ ]", text
-    ):  # otherwise, changing the quotes would change the meaning
+    # Otherwise, changing the quotes would change the meaning.
+    if not re.search(r"\\|'|:[^ ]", text):
         yield Slip("not_json", text.replace('"', "'"), arguments)
         yield Slip("not_json", re.sub(r'"([A-Za-z_]+)": ', r"\1: ", text), arguments)
 

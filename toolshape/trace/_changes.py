@@ -110,9 +110,8 @@ def compare_response(recorded: RecordedResponse, tools: Registry) -> Compared:
     changes: list[Change] = []
     not_compared = 0
     for position, stages in enumerate(replayed):
-        if recorded.outcome[position].get(
-            "is_answer"
-        ):  # an answer cannot be compared: the registry does not hold its output
+        # An answer cannot be compared: the registry does not hold its output.
+        if recorded.outcome[position].get("is_answer"):
             not_compared += 1
             continue
         if stages.resolved is None:
@@ -308,9 +307,8 @@ def _difference(then: JsonObject, now: Stages, own: Hidden | None) -> _Differing
         after = {"code": now.refused.code, "problems": problems}
         return None if is_same_error else _Differing("other_error", before, after)
     paths = list(_find_differences(recorded_arguments, current_arguments))
-    if (
-        own is not None and not now.is_whole
-    ):  # The trace records only the names that the schema knows.
+    # The trace records only the names that the schema knows.
+    if own is not None and not now.is_whole:
         paths = [path for path in paths if known_path(path, own)]
     if paths:
         return _Differing("other_value", recorded_arguments, current_arguments, paths)
@@ -332,9 +330,8 @@ def _coercions(
         (path if own is None else known_path(path, own), rule) for path, rule, *_ in now.coerced
     ]
     before = [(path, rule) for path, rule in then["coercions"]]
-    if (
-        then.get("error", {}).get("code") == "cancelled"
-    ):  # The call began, but no coercion was recorded.
+    # The call began, but no coercion was recorded.
+    if then.get("error", {}).get("code") == "cancelled":
         return rules, rules
     if own is None or now.is_whole:
         return before, rules
@@ -371,9 +368,8 @@ def _find_differences(then: Any, now: Any, path: str = "") -> Iterator[str]:
     if MASKED in (then, now) or (isinstance(now, WrittenSet) and MASKED in scalars(then)):
         return
     if isinstance(then, dict) and isinstance(now, dict):
-        if then.keys() != now.keys() and is_same_value(
-            then, now
-        ):  # Different keys may stand for the same value.
+        # Different keys may stand for the same value.
+        if then.keys() != now.keys() and is_same_value(then, now):
             return
         for name in dict.fromkeys((*then, *now)):
             place = f"{path}.{name}" if path else str(name)

@@ -120,9 +120,8 @@ def _answer_of(
     target = answer_target_of(outcome) or bound_tools_of(bound).answer
     if target is None:
         return None
-    if isinstance(
-        target, StoredAnswerTarget
-    ):  # the type is not here: the whole answer is hidden, or nothing is
+    # The type is not here: the whole answer is hidden, or nothing is.
+    if isinstance(target, StoredAnswerTarget):
         if target.has_secrets or redact:
             schema = {"writeOnly": True}
         else:

@@ -95,9 +95,8 @@ def _write_definitions(path: Path, bound: Bound) -> None:
         return
     try:
         exported = bound.export()
-    except (
-        ExportError
-    ):  # There are more tools than a request can hold, so only some of them were sent.
+    except ExportError:
+        # There are more tools than a request can hold, so only some of them were sent.
         exported = []
     text = json.dumps(
         {"provider": bound.provider.name, "strict": bound.strict, "tools": exported}, default=str

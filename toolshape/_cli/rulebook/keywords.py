@@ -13,9 +13,8 @@ from toolshape._records.errors import UsageError
 SEEDS = (1, 2, 3, 4)
 """The seeds of the answers; "kept" says that no answer of theirs broke the constraint."""
 _REFUSALS = ("status 400", "status 422")
-_FORMATS = (
-    Draft202012Validator.FORMAT_CHECKER
-)  # it knows times and moments only beside rfc3339-validator
+# It knows times and moments only beside rfc3339-validator.
+_FORMATS = Draft202012Validator.FORMAT_CHECKER
 
 
 class KeptKeyword(NamedTuple):

@@ -20,9 +20,8 @@ from toolshape.testing._fake.speaker import server_of
 
 ProbeOutcome: TypeAlias = Literal["confirmed", "refuted", "unknown"]
 _REFUSED = frozenset({400, 413, 422})
-_SECRET = frozenset(
-    {401, 403}
-)  # a response with one of these statuses may quote the key, or a part of the key
+# A response with one of these statuses may quote the key, or a part of the key.
+_SECRET = frozenset({401, 403})
 _LONGEST = 300
 _CHARACTERS_A_TOKEN = 4
 _SECONDS = 60.0

@@ -112,9 +112,8 @@ def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
     kind = event.get("type")
     if kind == "message_start":
         body.update({**event["message"], "content": list(event["message"].get("content") or ())})
-        body.update(
-            {"x-blocks": {}, "x-calls": {}}
-        )  # some streams hold several responses: the last response counts
+        # Some streams hold several responses: the last response counts.
+        body.update({"x-blocks": {}, "x-calls": {}})
     # "x-blocks" maps the index in an event to a position in the content. "x-calls" maps a position
     # in the content to a position among the calls.
     content = body.setdefault("content", [])
@@ -174,9 +173,8 @@ def _join(block: JsonObject, delta: JsonObject) -> None:
             block[name] = block.get(name) or ""
             if isinstance(block[name], str):
                 append_text(block, name, value)
-        elif (
-            block.get("type") == "compaction" and key != "type"
-        ):  # arrives whole (the SDK's accumulator)
+        elif block.get("type") == "compaction" and key != "type":
+            # Arrives whole (the SDK's accumulator).
             block[key] = value
         elif key == "citation":
             block["citations"] = block.get("citations") or []

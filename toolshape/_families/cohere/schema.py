@@ -32,9 +32,8 @@ STRICT = (
     structure.patterns_as_maps,  # runs first, because the other passes do not enter patternProperties
     structure.inline_references,
     everywhere(rewrites.const_as_enum),
-    everywhere(
-        rewrites.enum_as_strings
-    ),  # runs before the choices lose null, which Cohere does not support
+    # Runs before the choices lose null, which Cohere does not support.
+    everywhere(rewrites.enum_as_strings),
     *structure.STRUCTURE,
     everywhere(rewrites.null_left_out),
     everywhere(rewrites.one_required),

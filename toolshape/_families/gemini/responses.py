@@ -105,9 +105,8 @@ def _read_any(body: Any) -> Reading | None:
         assistant: list[JsonObject] = [{**to_plain_json(content), "role": "model"}]
     else:
         assistant = []
-    if any(
-        call.id != "" and not is_plain_id(call.id) for call in calls
-    ):  # a missing id stays missing
+    # A missing id stays missing.
+    if any(call.id != "" and not is_plain_id(call.id) for call in calls):
         sent_parts, calls = with_call_ids(
             assistant[0]["parts"],
             calls,
@@ -205,9 +204,8 @@ def _join(body: JsonObject, parts: list[JsonObject], part: JsonObject) -> list[C
     body["x-open"] = open_call if call.get("willContinue") else None
     if call.get("willContinue"):
         return []
-    if (
-        "args" in open_call["functionCall"]
-    ):  # parse the arguments again, because ``read_json`` keeps numbers exact
+    # Parse the arguments again, because ``read_json`` keeps numbers exact.
+    if "args" in open_call["functionCall"]:
         open_call["functionCall"]["args"] = read_json(write_json(open_call["functionCall"]["args"]))
     return [(body["x-calls"] - 1, read_call(open_call))]
 

@@ -49,9 +49,8 @@ def read(body: Any) -> Reading | None:
     steps = member(body, "steps")
     calls = [read_call(step) for step in steps if member(step, "type") == "function_call"]
     sent_steps, calls = with_call_ids(
-        [
-            with_object_arguments(step) for step in to_plain_json(steps) if "type" in step
-        ],  # an item without a type is not a step
+        # An item without a type is not a step.
+        [with_object_arguments(step) for step in to_plain_json(steps) if "type" in step],
         calls,
         lambda step: step.get("type") == "function_call",
         lambda step, call_id: {**step, "id": call_id},

@@ -73,9 +73,8 @@ def _read_any(body: Any) -> Reading | None:
     sent = openai_bodies.with_content(openai_bodies.as_assistant(to_plain_json(message)))
     if len(calls) < len(all_calls):
         sent = openai_bodies.without_strays(sent, all_calls)
-    if any(
-        call.id != "" and not is_plain_id(call.id) for call in calls
-    ):  # a missing id stays missing
+    # A missing id stays missing.
+    if any(call.id != "" and not is_plain_id(call.id) for call in calls):
         items, calls = with_call_ids(
             to_plain_json(sent["tool_calls"]),
             calls,

@@ -187,10 +187,11 @@ def _read_piece(piece: Any, path: str) -> MessagePart:
         return TextPart(text=piece["text"], raw=piece, path=path)
     if kind == "refusal" and isinstance(piece.get("refusal"), str) and piece["refusal"]:
         return TextPart(text=piece["refusal"], raw=piece, path=path)
+    # Mistral writes a list of text parts, Cohere a single string.
     if kind in (
         "thinking",
         "reasoning",
-    ):  # Mistral writes a list of text parts, Cohere a single string
+    ):
         return ReasoningPart(
             text=content_as_text(piece.get("thinking", piece.get("text"))), raw=piece, path=path
         )
@@ -233,9 +234,8 @@ def _media(kind: Any, piece: JsonObject) -> Image | File | None:  # noqa: PLR091
         source = piece["input_audio"]
         if isinstance(source, dict):
             return audio_file(source["data"], str(source.get("format") or "wav"))
-        is_url = str(source).startswith(
-            ("data:", "http://", "https://")
-        )  # Mistral writes a URL, or base64
+        # Mistral writes a URL, or base64.
+        is_url = str(source).startswith(("data:", "http://", "https://"))
         if is_url:
             return media_from_url(source, kind="file", media_type="audio/mpeg")
         return audio_file(source, "mp3")

@@ -128,9 +128,8 @@ def _read_any(body: Any) -> Reading | None:
     finish, legacy_call = member(choices[0], "finish_reason"), member(message, "function_call")
     # Some gateways append a call without name and id: ignore the call, and do not send it back.
     calls = [call for call in listed_calls if not is_stray(call)]
-    if (
-        not calls and legacy_call is not None and member(legacy_call, "name")
-    ):  # some servers send an empty name
+    # Some servers send an empty name.
+    if not calls and legacy_call is not None and member(legacy_call, "name"):
         calls = [
             WireCall("", member(legacy_call, "name"), member(legacy_call, "arguments"), legacy_call)
         ]
@@ -310,13 +309,11 @@ def _calls_at_end(message: WireMessage, finish: Finish) -> list[Completed]:
     )
     if not calls and isinstance(legacy_call, dict) and legacy_call.get("name"):
         calls = [WireCall("", legacy_call["name"], legacy_call["arguments"], legacy_call)]
+    # Nobody can see where plain text was cut off.
     return [
         (position, call)
         for position, call in enumerate(calls)
-        if finish not in EARLY
-        or (
-            is_whole(call.arguments) and plain_text(call.arguments) is None
-        )  # nobody can see where plain text was cut off
+        if finish not in EARLY or (is_whole(call.arguments) and plain_text(call.arguments) is None)
     ]
 
 
@@ -324,15 +321,14 @@ _WHOLE = ("role", "id", "name", "type")
 
 
 def _join_field(message: WireMessage, key: str, value: Any) -> None:
+    # Texts grow and lists are extended; what a chunk repeats as a whole replaces what was there.
     if isinstance(value, str) and key not in _WHOLE and isinstance(message.get(key), str):
-        append_text(
-            message, key, value
-        )  # before ``existing`` refers to the text, or append_text would copy it
+        # This stands before ``existing`` refers to the text, or ``append_text`` would copy it.
+        append_text(message, key, value)
         return
     existing = message.get(key)
-    if (
-        value is None or key in _WHOLE
-    ):  # some gateways send "role": "" with each chunk after the first
+    # Some gateways send "role": "" with each chunk after the first.
+    if value is None or key in _WHOLE:
         message[key] = existing if existing is not None and value in (None, "") else value
     elif key == "function_call" and isinstance(value, dict):  # the legacy form
         if not isinstance(existing, dict):
@@ -522,9 +518,8 @@ def text_delta(event: JsonObject) -> TextDelta:
             continue
         delta = event_choice.get("delta") or event_choice.get("message") or {}
         fields = {key: value for key, value in delta.items() if value and key not in _WITHOUT_TEXT}
-        if fields.keys() == {"content"} and isinstance(
-            fields["content"], str
-        ):  # nearly every event
+        # Nearly every event brings only text.
+        if fields.keys() == {"content"} and isinstance(fields["content"], str):
             text += fields["content"]
             continue
         if fields:

@@ -15,9 +15,8 @@ from toolshape._schema.checks import cited
 from toolshape._schema.lens import each
 from toolshape._schema.walk import everywhere
 
-_LOOKS_AROUND = re.compile(
-    r"\(\?<?[=!]"
-)  # constrained decoding uses automata, which cannot look around
+# Constrained decoding uses automata, which cannot look around.
+_LOOKS_AROUND = re.compile(r"\(\?<?[=!]")
 # Sources: OpenAI's Structured Outputs guide (Feb and Aug 2026) and the rejections cited below.
 # OpenAI rejected "default" in 2025 (dotnet/extensions#6266) and accepted it in 2026, so toolshape
 # moves it into the description. On lengths, see coder/mux#1220, 2025-12; on uniqueItems, see

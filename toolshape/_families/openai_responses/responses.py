@@ -141,11 +141,12 @@ def fold(body: JsonObject, event: JsonObject, search: str | None = None) -> Iter
     body.setdefault("object", "response")
     if isinstance(event.get("response"), dict):
         received_output = event["response"].get("output") or output
+        # An event with fewer calls must not drop earlier calls.
         whole_output = (
             received_output
             if _count(is_call, received_output) >= _count(is_call, output)
             else output
-        )  # An event with fewer calls must not drop earlier calls.
+        )
         body.update({**event["response"], "output": whole_output})
         return (
             list(enumerate(read_call(item, search) for item in whole_output if is_call(item)))

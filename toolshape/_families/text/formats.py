@@ -74,9 +74,8 @@ HERMES = TextFormat(
     ),
     evidence=f"templates of Qwen2.5, Qwen3, Hermes 3 and Granite 4; vLLM's hermes_tool_parser, {_READ}",
     openings=(("<tool_call>", _json_steps("</tool_call>", again="<tool_call>")),),
-    bare=(
-        ("{", _BARE_JSON),
-    ),  # Qwen2.5-Coder and others leave the mark out (vllm#10952 and similar issues)
+    # Qwen2.5-Coder and others leave the mark out (vllm#10952 and similar issues).
+    bare=(("{", _BARE_JSON),),
     quiet=("</tool_call>", "</think>", "<|im_end|>"),
     reasoning=_THINK,
     layout=Layout(call=f"<tool_call>\n{_OBJECT}\n</tool_call>", between="\n"),

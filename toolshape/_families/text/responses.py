@@ -105,10 +105,11 @@ def read(text_format: TextFormat, schemas: Schemas, body: Any) -> Read | None:
     cut_positions = frozenset(
         position for position, call in enumerate(text_reading.calls) if call.is_cut
     )
+    # From text-generation-inference.
     if finish is None or str(finish) in (
         "eos_token",
         "stop_sequence",
-    ):  # from text-generation-inference
+    ):
         finish = "tool_calls" if calls else "stop"
         if cut_positions:
             finish = "length"

@@ -104,9 +104,8 @@ class Scanner:
         """Read a piece of the text, and return the segments that later pieces cannot change."""
         if piece:
             if self._call_text is not None:
-                is_whole_buffer = not self._call_from and self._at == len(
-                    self._buffer
-                )  # true for most pieces
+                # True for most pieces.
+                is_whole_buffer = not self._call_from and self._at == len(self._buffer)
                 self._call_text.append(
                     self._buffer if is_whole_buffer else self._buffer[self._call_from : self._at]
                 )
@@ -462,9 +461,8 @@ class Scanner:
             if not self._has_ended and _may_grow(match, marks):
                 ends_text = None
             elif match[0] in step.excludes:
-                self._take(
-                    match.start() - self._at
-                )  # as a stream does, so every split gives the same result
+                # As a stream does, so every split gives the same result.
+                self._take(match.start() - self._at)
                 raise _MissError
             elif step.only_before and match[0] not in step.leaves:
                 ends_text = self._is_before(step.only_before, match.end())
@@ -650,9 +648,8 @@ def _closing_bracket(brackets: _Brackets, text: str, at: int) -> int | None:
         mark = token[0]
         if mark in _OPENERS:
             depth += 1
-        elif (
-            mark in brackets.inside or mark in brackets.ends
-        ):  # a string or an object that has not ended
+        elif mark in brackets.inside or mark in brackets.ends:
+            # A string or an object that has not ended.
             return None
         elif len(mark) > 1:
             if brackets.before_quote and text[token.start() - 1] not in brackets.before_quote:

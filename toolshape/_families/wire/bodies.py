@@ -112,9 +112,8 @@ def result_json(result: Result) -> Any:
         is_text = result.is_text
     if is_text:
         return result.text
-    is_same = type(result.value) is int and result.text == str(
-        result.value
-    )  # a hook may have replaced the text
+    # A hook may have replaced the text.
+    is_same = type(result.value) is int and result.text == str(result.value)
     if is_same:
         return result.value
     return as_plain_json(result.text)

@@ -141,7 +141,8 @@ def id_seed(call: Any) -> bytes:
         ValueError,
         TypeError,
         RecursionError,
-    ):  # not JSON: the ids of these calls differ only by position
+    ):
+        # Not JSON: the ids of these calls differ only by position.
         text = type(call).__name__
     return text.encode(errors="replace")
 

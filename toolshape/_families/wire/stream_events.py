@@ -93,9 +93,8 @@ class Decoder:
 
     def _decode_lines(self, text: str) -> Iterator[Any]:
         """Yield server-sent events: a line is a field, and a blank line ends an event."""
-        if self._after_cr and text.startswith(
-            "\n"
-        ):  # the last chunk ended the line with CR; this LF belongs to it
+        # The last chunk ended the line with CR; this LF belongs to it.
+        if self._after_cr and text.startswith("\n"):
             text = text[1:]
             self._after_cr = False
         if not text:
@@ -149,7 +148,11 @@ class Numbered:
         return True
 
     def in_order(self, event: Any) -> list[Any]:
-        """Return the events that can be read now."""
+        """Return the events that can be read now.
+
+        Numbers are believed until two different events have one: from then on, events are read as
+        they come.
+        """
         if isinstance(event, dict):
             number = event.get(self._form.key)
         else:

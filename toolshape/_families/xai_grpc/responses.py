@@ -49,9 +49,8 @@ def read(body: Any) -> Reading | None:
     ]
     calls = [openai_messages.read_call(call) for call in sent_calls if call.get("type") in OWN]
     assistant = openai_bodies.with_content({**to_plain_json(message), "role": "ROLE_ASSISTANT"})
-    if (
-        "toolCalls" in assistant
-    ):  # the JSON name in protobuf; a request needs the field's original name
+    # The JSON name in protobuf; a request needs the field's original name.
+    if "toolCalls" in assistant:
         assistant = {key: value for key, value in assistant.items() if key != "toolCalls"} | {
             "tool_calls": sent_calls
         }

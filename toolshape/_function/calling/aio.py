@@ -122,9 +122,8 @@ async def wait_for_all(works: Sequence[Awaitable[Any]]) -> None:
     """Wait for all awaitables, then raise the first exception, if any; ignore
     awaitables that were cancelled.
     """
-    for outcome in await asyncio.gather(
-        *works, return_exceptions=True
-    ):  # an exception here is a bug in this library
+    # An exception here is a bug in this library.
+    for outcome in await asyncio.gather(*works, return_exceptions=True):
         if isinstance(outcome, BaseException) and not isinstance(outcome, asyncio.CancelledError):
             raise outcome
 

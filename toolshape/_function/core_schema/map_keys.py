@@ -72,9 +72,8 @@ def key_rule(keys: Node | None, definitions: Definitions) -> KeyRule:
         rule = KeyRule()
     else:
         rule = key_rule(inner, definitions)
-    return rule._replace(
-        converts=rule.converts or kind.startswith("function-")
-    )  # a validator may return anything
+    # A validator may return anything.
+    return rule._replace(converts=rule.converts or kind.startswith("function-"))
 
 
 def _rule_of_choices(node: Node) -> KeyRule:

@@ -57,9 +57,8 @@ def core_nodes(schema: Any) -> Iterator[Mapping[str, Any]]:
 
 def _nodes_in(schema: Any, entered: set[str]) -> Iterator[Mapping[str, Any]]:
     if isinstance(schema, dict):
-        is_node = isinstance(
-            schema.get("type"), str
-        )  # otherwise a map with the user's keys, such as fields
+        # Otherwise a map with the user's keys, such as fields.
+        is_node = isinstance(schema.get("type"), str)
         if is_node:
             yield schema
             name = schema.get("ref")

@@ -166,9 +166,8 @@ def _compile_forget(node: Node, definitions: Definitions, seen: frozenset[str]) 
             raise UndecidableError
         return _compile_forget_model(node["schema"], definitions, seen)
     if kind == "function-after":
-        takes_info = (
-            node["function"]["type"] != "no-info"
-        )  # the validator may read earlier fields, which may be null
+        # The validator may read earlier fields, which may be null.
+        takes_info = node["function"]["type"] != "no-info"
         if takes_info or is_authors_function(node):
             raise UndecidableError  # a call that is refused here is validated again, and the code would run twice
         if _compile_forget(node["schema"], definitions, seen) is not None:

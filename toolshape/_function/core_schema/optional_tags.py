@@ -21,9 +21,8 @@ def with_optional_tag(node: Node, definitions: Definitions) -> Node:
     objects_by_tag = {
         tag: _fields_without_tag(branch, names, definitions) for tag, branch in choices.items()
     }
-    if (
-        not names or not any(objects_by_tag.values()) or None in choices
-    ):  # a null tag would look like an omitted tag
+    # A null tag would look like an omitted tag.
+    if not names or not any(objects_by_tag.values()) or None in choices:
         return node
 
     # If the tag is omitted, a branch is chosen only if it alone fits. A branch is a candidate if
@@ -46,9 +45,8 @@ def with_optional_tag(node: Node, definitions: Definitions) -> Node:
         fitting_tags = [
             tag for tag, fields in candidates if _fits(value, fields, definitions)
         ] or _nearest_tags(value, candidates)
-        fitting_branches = {
-            id(choices[tag]) for tag in fitting_tags
-        }  # two tags may name one branch
+        # Two tags may name one branch.
+        fitting_branches = {id(choices[tag]) for tag in fitting_tags}
         if len(fitting_branches) == 1:
             return fitting_tags[0]
         return None

@@ -52,9 +52,8 @@ def _tighten_kind(definitions: Definitions, node: Node, config: Node | None) -> 
     match node["type"]:
         case "typed-dict":
             return _tighten_typed_dict(node)
-        case "float" if (
-            "allow_inf_nan" not in node
-        ):  # NaN, Infinity, and 1e999, which becomes infinity
+        case "float" if "allow_inf_nan" not in node:
+            # NaN, Infinity, and 1e999, which becomes infinity.
             return {**node, "allow_inf_nan": False}
         case "any":
             finite_schema = core_schema.no_info_after_validator_function(
@@ -75,9 +74,8 @@ def _tighten_kind(definitions: Definitions, node: Node, config: Node | None) -> 
             return _wrap(node, check)
         case "enum" if check := _compile_type_check([member.value for member in node["members"]]):
             return _wrap(node, check)
-        case (
-            "date" | "datetime" | "time" | "timedelta"
-        ):  # pydantic reads "20261231" as seconds since 1970
+        case "date" | "datetime" | "time" | "timedelta":
+            # Pydantic reads "20261231" as seconds since 1970.
             return _wrap(node, _is_no_number)
         case kind if kind in MAPS:
             return _require_exact_keys(node, config, definitions)
@@ -132,9 +130,8 @@ def _tighten_function(node: Node) -> Node:
     if not is_of_pydantic(function):
         return node
     guarded = {**node, "function": {**node["function"], "function": _guard(function)}}
-    if (
-        node["type"] == "function-plain"
-    ):  # an IP address, a pattern, a name to import: all are strings
+    # An IP address, a pattern, a name to import: all are strings.
+    if node["type"] == "function-plain":
         admits = _FORMS.get(getattr(function, "__name__", ""), _is_text)
         return _wrap(guarded, admits)
     encoded_type = getattr(function, "__self__", None)

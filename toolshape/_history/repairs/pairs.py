@@ -206,9 +206,8 @@ def _match_results(
     last_turn = last_content = last_non_assistant = -1
     checks_place, is_one_turn = "late_result" in log.rules, log.rules.histories.joins
     for index, message in enumerate(messages):
-        for part in message.parts or (
-            None,
-        ):  # An empty message also separates a call from its result.
+        # An empty message also separates a call from its result.
+        for part in message.parts or (None,):
             if isinstance(part, ToolResultPart):
                 call = _find_call(part, by_id)
                 if call is None:

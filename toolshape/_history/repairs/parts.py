@@ -309,9 +309,8 @@ def drop_item_id(message: Message, log: Log) -> Message:
         return message
     fault = f"the reasoning that led to {raw['id']!r} is missing"
     log.repaired("item_without_reasoning", message.path, fault, "it is sent without its id")
-    if not calls_in(
-        message
-    ):  # Without its id, a text item becomes a plain message, as applications write messages.
+    # Without its id, a text item becomes a plain message, as applications write messages.
+    if not calls_in(message):
         extra_keys = [
             key
             for part in message.parts

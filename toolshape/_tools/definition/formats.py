@@ -316,9 +316,8 @@ def _form_of(entry: JsonObject, name: str | None) -> tuple[_DefinitionForm, Json
         if isinstance(inner, dict) and (form.schema in inner or form.inner is not None):
             return form, inner
     kind = entry.get("type")
-    if (
-        "name" in entry and kind in (None, "function", "custom") and "format" not in entry
-    ):  # no parameters
+    # No parameters.
+    if "name" in entry and kind in (None, "function", "custom") and "format" not in entry:
         return _DefinitionForm(
             "anthropic" if kind == "custom" else "json-schema", None, "parameters"
         ), entry

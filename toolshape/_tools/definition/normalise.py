@@ -254,9 +254,8 @@ class SchemaReader:
         target = self.definitions.get(definition_name(node["$ref"]))
         if isinstance(target, dict) and "type" in node and target.get("type") == node["type"]:
             del node["type"]
-        is_mark = isinstance(
-            node.get("required"), (bool, str)
-        )  # such a flag marks the field itself as required
+        # Such a flag marks the field itself as required.
+        is_mark = isinstance(node.get("required"), (bool, str))
         if not (node.keys() - {"required"} if is_mark else node.keys()) & _CONSTRAINTS:
             return
         reference = {"$ref": node.pop("$ref")}

@@ -305,9 +305,8 @@ def _final_text(provider: Provider, request: RequestRead, chance: random.Random)
     if sent_output is None or not isinstance(sent_output.schema, dict):
         return "All is done."
     for _ in range(_TRIES):
-        with contextlib.suppress(
-            RecursionError
-        ):  # a random recursive value grew too deep: try again
+        # A random recursive value grew too deep: try again.
+        with contextlib.suppress(RecursionError):
             return json.dumps(generate(sent_output.schema, chance), ensure_ascii=False)
     raise NoAnswerError(
         "could not generate an answer that fits the schema in the request: script this answer"
@@ -328,9 +327,8 @@ def _arguments(sent: SentTool, form: Form | None, chance: random.Random) -> Any:
     may lack constraints.
     """
     for attempt in range(_TRIES):
-        with contextlib.suppress(
-            RecursionError
-        ):  # a random recursive value grew too deep: try again
+        # A random recursive value grew too deep: try again.
+        with contextlib.suppress(RecursionError):
             if form is not None and attempt > _TRIES // 2:
                 arguments = write_shown_arguments(
                     form, generate(form.shape.tool.input_schema, chance)

@@ -486,9 +486,8 @@ class Fake:
                 return reply
         if self._answer is None:
             raise answers.NoAnswerError("the script has no turn left")
-        answer = self._answer(
-            self._exchange(asked, 0, None)
-        )  # not under the lock: the function may call this fake
+        # Not under the lock: the function may call this fake.
+        answer = self._answer(self._exchange(asked, 0, None))
         returned: Any = answer
         if not isinstance(returned, (str, Turn)):
             raise UsageError(

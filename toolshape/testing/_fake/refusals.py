@@ -55,9 +55,8 @@ def faults(
         for fault in rule.check(request):
             yield fault._replace(evidence=rule.evidence)
     if strict and server.fields:
-        known_fields = {
-            name.replace("_", "").lower() for name in server.fields
-        }  # Google accepts both spellings
+        # Google accepts both spellings.
+        known_fields = {name.replace("_", "").lower() for name in server.fields}
         for name in request.body:
             if name.replace("_", "").lower() not in known_fields:
                 evidence = (
@@ -184,9 +183,8 @@ def _problems(rules: SchemaRules, schema: JsonObject, *, is_strict: bool) -> lis
 
 
 def _refused_by_server(rules: SchemaRules, *, is_strict: bool) -> Iterator[Cited]:
-    has_strict = (
-        is_strict and rules.strict is not None
-    )  # if the provider has no strict form, the flag has no effect
+    # If the provider has no strict form, the flag has no effect.
+    has_strict = is_strict and rules.strict is not None
     for rule in (*rules.refuses, *(rules.refuses_strict if has_strict else ())):
         if rule.is_refused:
             yield rule
@@ -283,9 +281,8 @@ def _choice_faults(
         provider.request.keywords(entries, choice)
     except ExportError as error:
         for problem in error.problems:
-            if (
-                problem.evidence
-            ):  # without evidence, the provider lacks this option and ignores the field
+            # Without evidence, the provider lacks this option and ignores the field.
+            if problem.evidence:
                 yield RequestFault("tool_choice", "choice", problem.message, problem.evidence)
 
 
@@ -297,9 +294,8 @@ def _history_faults(
     except ResponseError:  # no cited rule states how the provider treats invalid messages
         return
     for problem in problems:
-        if (
-            problem.rule == "item_without_reasoning"
-        ):  # only the provider's server knows which items it created
+        # Only the provider's server knows which items it created.
+        if problem.rule == "item_without_reasoning":
             continue
         subject = _subject(problem.message)
         length = str(len(subject))

@@ -139,9 +139,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 self.wfile.write(b"0\r\n\r\n")
         else:
             content = b"".join(reply.chunks)
-            missing = (
-                len(content) if reply.drop else 0
-            )  # a dropped reply announces more bytes than it sends
+            # A dropped reply announces more bytes than it sends.
+            missing = len(content) if reply.drop else 0
             self.send_header("Content-Length", str(len(content) + missing))
             self.end_headers()
             if method != "HEAD":

@@ -43,10 +43,11 @@ def forms_of(provider: Provider, tool: Tool[..., Any]) -> list[Form]:
 def schema_in(provider: Provider, entry: Any) -> Any:
     """Return the schema in a tool's entry, as the provider's server reads it from a request."""
     request = provider.request.keywords(provider.request.gather([entry]), Choice(provider.name))
+    # Gemini's SDK moves these fields to the top of the body.
     body = {
         **request,
         **request.get("config", {}),
-    }  # Gemini's SDK moves these fields to the top of the body
+    }
     if provider.server is None:
         parsed = None
     else:
