@@ -437,7 +437,8 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
     prefix = node.get("prefixItems")
     if not prefix:
         return None
-    least, most = node.get("minItems", 0), node.get("maxItems", math.inf)
+    # JSON Schema counts 1.0 as an integer. Places after ``maxItems`` are never filled.
+    least, most = int(node.get("minItems", 0)), node.get("maxItems", math.inf)
     prefix = prefix[: max(int(min(most, len(prefix))), 1)]
     names = [f"item_{index + 1}" for index in range(len(prefix))]
     properties: dict[str, Any] = dict(zip(names, prefix, strict=True))
@@ -448,6 +449,7 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
         required = [*names, "rest"]
     else:
         required = names[:least]
+    # What an object cannot say, such as ``uniqueItems``, moves into the description.
     moved_change = say_instead(*sorted(node.keys() - _OF_TUPLES - ANNOTATIONS))(node, at) or Change(
         node=node
     )
@@ -484,7 +486,9 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
                 note="no type is declared: only an array is admitted",
             )
         )
-    if any(name not in defaults for name in names[least:]):
+    # On the way back, a default fills the place before a later item; without one, there is a gap.
+    before_others = names[least:] if "rest" in properties else names[least:-1]
+    if any(name not in defaults for name in before_others):
         losses.append(
             Loss(
                 path=at.path,
@@ -523,7 +527,7 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
         return None
     required = frozenset(node.get("required", ()))
     optional_names = tuple(name for name in properties if name not in required)
-    if not optional_names and "required" in node:
+    if not optional_names:
         return None
     names_admitting_null = {
         name for name in optional_names if fits(None, properties[name], at.resolve)
@@ -539,7 +543,7 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
         name: _nullable(inner) if name in dropped_names else inner
         for name, inner in properties.items()
     }
-    names = tuple(properties)  # the arrows outlive the schema
+    names = tuple(properties)  # the arrows are kept longer than the schema: they hold its names
 
     def back(value: Any) -> Any:
         if not isinstance(value, dict):
@@ -551,6 +555,7 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
     def out(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
+        # What is left out is its default or null, in the schema's order; unknown fields come last.
         complete = {**{name: defaults.get(name) for name in optional_names}, **value}
         return {name: complete[name] for name in names if name in complete} | value
 
@@ -564,7 +569,7 @@ def optional_as_nullable(node: JsonSchema, at: Place) -> Change | None:
     return Change(
         node={**node, "properties": nullable, "required": list(properties)},
         back=used_back,
-        out=out if optional_names else None,
+        out=out,
         losses=tuple(losses),
         drops=(names, dropped_names),
     )

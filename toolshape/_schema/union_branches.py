@@ -295,7 +295,7 @@ class _BranchPair:
         self.left = most
         self.fit = _Fit(resolve)
 
-    def are_disjoint(self, one: Any, other: Any, depth: int) -> bool:  # noqa: PLR0911 - one per form
+    def are_disjoint(self, one: Any, other: Any, depth: int) -> bool:  # noqa: C901, PLR0911 - one per form
         # Whoever asks acts on ``True`` alone: it leaves a rewrite out, or knows which branch a
         # value is of. So every doubt is ``False``, and so is a spent budget. Unions are opened
         # before constants are looked at, because a constant in one branch says nothing of the
@@ -303,7 +303,10 @@ class _BranchPair:
         self.left -= 1
         one, other = self.resolve(one), self.resolve(other)
         if not isinstance(one, dict) or not isinstance(other, dict) or not depth or self.left < 0:
+            # No more can be decided here, except that ``False`` admits no value.
             return one is False or other is False
+        if one.get("nullable") is True and other.get("nullable") is True:
+            return False
         for keyword in ("anyOf", "oneOf"):
             for first, second in ((one, other), (other, one)):
                 if keyword in first:
@@ -341,11 +344,11 @@ class _BranchPair:
         for first, second in ((one, other), (other, one)):
             if first.get("minItems", 0) > second.get("maxItems", math.inf):
                 return True
-        both_have_some = one.get("minItems", 0) > 0 or other.get("minItems", 0) > 0
+        is_never_empty = one.get("minItems", 0) > 0 or other.get("minItems", 0) > 0
         first, second = (
             (schema.get("prefixItems") or [schema.get("items", True)])[0] for schema in (one, other)
         )
-        return both_have_some and self.are_disjoint(first, second, depth - 1)
+        return is_never_empty and self.are_disjoint(first, second, depth - 1)
 
 
 def _of_other_names(schema: Mapping[str, Any]) -> Any:

@@ -327,7 +327,7 @@ def is_same_value(one: Any, other: Any) -> bool:
 
     Sets have no order; Decimals and instants are compared by value, not by text. Both values are
     JSON, with ``WrittenSet`` and ``WrittenText`` for values that JSON cannot represent. If only one
-    side has such a value, the other side's plain JSON is read as the same type. JSON's types are
+    side has such a value, the other side's plain text or list is read as the same type. JSON's types are
     distinct: ``1`` equals ``1.0``, but neither ``True`` nor ``"1"``. ``NaN`` equals itself.
     """
     # Numbers come first, because 1 and 1.0 are of two types and one value. The types at the end

@@ -245,13 +245,15 @@ def _propose_from_any(
         proposals = _propose_from_text(found, expected, parse)
     elif isinstance(found, int) and not isinstance(found, bool) and "string" in kinds:
         proposals = [("text_from_integer", str(found))]
-    elif isinstance(found, float) and (number := _integral(found)) is not None:
-        if "integer" in kinds or number in _integers(expected.choices):
-            proposals = [("integral_float", number)]
-        else:
-            proposals = []
+    elif (
+        isinstance(found, float)
+        and (number := _integral(found)) is not None
+        and ("integer" in kinds or number in _integers(expected.choices))
+    ):
+        proposals = [("integral_float", number)]
     if "list" in kinds and item is not None:
-        # An item is not wrapped: what is missing may be the outer list.
+        # An item of another list is not wrapped: for ``list[list[int]]``, ``[1, 2]`` may mean
+        # ``[[1, 2]]``, and not ``[[1], [2]]``.
         in_list = bool(expected.location) and isinstance(expected.location[-1], int)
         if not in_list and _is_one_item(found, item):
             proposals.append(("scalar_as_list", [found]))

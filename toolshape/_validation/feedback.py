@@ -302,9 +302,9 @@ def _lines(
     ]
     # The value is a string that contains JSON text.
     if inner_places and not isinstance(value, (dict, list)):
-        comment = "  // " + "; ".join(
-            f"{place[len(path) :].lstrip('.')}: {comments[place]}" for place in inner_places
-        )
+        told = [comments[path]] if path in comments else []
+        told += [f"{place[len(path) :].lstrip('.')}: {comments[place]}" for place in inner_places]
+        comment = f"  // {'; '.join(told)}"
     if not isinstance(value, (dict, list)) or not inner_places:
         text = f"<{kind_of(value)}, not shown>" if not secrets.shows(value, at) else preview(value)
         yield f"{indent}{label}{text}{comma}{comment}"
@@ -315,16 +315,16 @@ def _lines(
         value.items() if isinstance(value, dict) else enumerate(value)
     )
     paths = [path_of((*at, step)) for step, _ in items]
-    for index, count in _shown_items(paths, inner_places):
-        if count:
-            yield f"{indent}  // ... {count} more"
+    for index, omitted_count in _shown_items(paths, inner_places):
+        if omitted_count:
+            yield f"{indent}  // ... {omitted_count} more"
         else:
             step, item = items[index]
             yield from _lines(
                 item, (*at, step), comments, secrets, "," if index < len(items) - 1 else ""
             )
     absent_places = [
-        place for place in inner_places if not any(_contains_place(path, place) for path in paths)
+        place for place in inner_places if not any(_contains_place(item, place) for item in paths)
     ]
     for place in absent_places:
         yield f"{indent}  // {place[len(path) :].lstrip('.')}: {comments[place]}"

@@ -341,29 +341,16 @@ def _restore_decimals(
 
 
 def _restore_decimal(
-    value: WrittenFloat, found: Expected | None, location: Location, at: Location
+    value: WrittenFloat, place: Expected | None, location: Location, at: Location
 ) -> Any:
     # A number was read with its digits. Where only a Decimal can take it, it gets the digits; where
-    # none can, a float is all that is asked. Between the two, the digits may be lost in silence, so
-    # a number that a float cannot hold is refused.
-    is_exact_place = found is not None and found.steps == len(at)
-    if found is not None and is_exact_place:
-        branch_expectations = [branch.expected(()) for branch in found.branches]
-    else:
-        branch_expectations = []
-    if found and is_exact_place:
-        kinds = found.kinds.union(
-            *(branch.kinds for branch in branch_expectations if branch is not None)
-        )
-    else:
-        kinds = frozenset()
-    # These types would accept the text too.
-    if "decimal" in kinds and not kinds & {
-        "number",
-        "string",
-        "text",
-        "json",
-    }:
+    # none can, a float is all that is asked. Between the two, or if the lookup ended above this
+    # place, digits may be lost in silence: a number that a float cannot hold is refused.
+    kinds: frozenset[str] = frozenset()
+    if place is not None and place.steps == len(at):
+        branches = [branch.expected(()) for branch in place.branches]
+        kinds = place.kinds.union(*(branch.kinds for branch in branches if branch is not None))
+    if "decimal" in kinds and not kinds & _TAKES_TEXT:
         return value.text
     if kinds and "decimal" not in kinds:
         return float(value)
@@ -371,6 +358,10 @@ def _restore_decimal(
         message = "a number with more digits than a float can hold: write it as a string"
         raise InvalidError([Fault(at, location, value, "inexact_number", message)])
     return float(value)
+
+
+_TAKES_TEXT = frozenset({"number", "string", "text", "json"})
+"""Kinds beside a Decimal that would take the digits, too, as a text."""
 
 
 def _restore_decimals_in_json(text: str, expected: ExpectedAt) -> str:

@@ -479,9 +479,9 @@ def test_a_file_that_cannot_be_written_is_refused_before_anybody_is_asked(run, t
             raise SystemExit("asked")
         tools, cases, models = Registry([f]), [Case("c", "?", expected=[Expect("f")])], {"m": Model("openai", ask)}
     """
-    (tmp_path / "judged.py").write_text(textwrap.dedent(text), encoding="utf-8")
+    (tmp_path / "unasked.py").write_text(textwrap.dedent(text), encoding="utf-8")
     for option in ("--lines", "--html", "--record"):
-        done = run("eval", "judged:cases", "--models", "judged:models", option, "nowhere/out")
+        done = run("eval", "unasked:cases", "--models", "unasked:models", option, "nowhere/out")
         assert (done.exit_code, done.stderr) == (2, "Error: nowhere/out cannot be written\n")
 
 

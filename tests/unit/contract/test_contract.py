@@ -490,6 +490,12 @@ def test_nothing_that_is_refused_now_is_kept_silent(old, new, definitions, value
 
 ANY_OBJECT = {"type": "object"}
 BASE = {**ANY_OBJECT, "properties": {"a": INTEGER}}
+CLOSED_AND_PATTERNED = {
+    **ANY_OBJECT,
+    "properties": {"a": {}},
+    "patternProperties": {"^x": {}},
+    "additionalProperties": False,
+}
 # What is narrower, with the definitions of both, in ways that a comparison keyword by keyword does not see.
 HIDDEN: dict[str, tuple[Any, Any, Any, Any]] = {
     "what nothing evaluates": (
@@ -520,6 +526,14 @@ HIDDEN: dict[str, tuple[Any, Any, Any, Any]] = {
     "what a schema asks for now": (
         {**ANY_OBJECT, "dependentSchemas": {"a": {"required": ["b"]}}},
         {**ANY_OBJECT, "dependentSchemas": {"a": {"required": ["b", "c"]}}}, None, None,
+    ),
+    "which names there may be, beside a pattern": (
+        {**CLOSED_AND_PATTERNED}, {**CLOSED_AND_PATTERNED, "propertyNames": {"enum": ["a"]}}, None, None,
+    ),
+    "what a definition asks for beside a property": (
+        {**ANY_OBJECT, "dependentSchemas": {"a": {"$ref": "#/$defs/X"}}},
+        {**ANY_OBJECT, "dependentSchemas": {"a": {"$ref": "#/$defs/X"}}},
+        {"X": {**ANY_OBJECT, "required": ["b"]}}, {"X": {**ANY_OBJECT, "required": ["c"]}},
     ),
     "one is not true": ({"const": [1]}, {"const": [True]}, None, None),
     "true is no number": ({"enum": [0, "auto"]}, {"enum": [False, "auto"]}, None, None),

@@ -12,7 +12,9 @@ from pydantic import BaseModel, SecretStr
 
 from toolshape import Conversation, Output, Registry, ResponseError, tool
 from toolshape._families import get
+from toolshape._families.wire.provider import Numbering
 from toolshape._families.wire.server import Completion
+from toolshape._families.wire.stream_events import Numbered
 from toolshape._records.calls import WireCall
 from toolshape.trace import record_to, replay
 
@@ -515,6 +517,15 @@ def test_numbers_that_are_none_are_ignored():
             {**event, "sequence_number": number(at)} for at, event in enumerate(numbered_life())
         ]
         assert read_alike(events)[:2] == (["Bonn", "Bonn"], "abc")
+
+
+def test_two_events_that_wait_with_one_number_are_both_read():
+    """The first came too early, so it waits; the second says that the numbers mean nothing."""
+    numbers = enumerate([0, 2, 2, 3, 4])
+    events = [{"type": f"event {at}", "sequence_number": number} for at, number in numbers]
+    numbered = Numbered(Numbering(key="sequence_number", first="response.created"))
+    read = [each for event in events for each in numbered.in_order(event)]
+    assert [*read, *numbered.rest()] == events
 
 
 def test_words_that_may_quote_a_secret_are_in_no_log_and_no_message(caplog):

@@ -13,6 +13,25 @@ from jsonschema import Draft7Validator, Draft202012Validator
 from toolshape import Output, Registry, Tool, tool
 from toolshape.testing import check_output
 
+
+def test_counts_may_be_written_as_floats():
+    """JSON Schema takes 1.0 for an integer: such a tuple is sent, and read back."""
+    items = {
+        "type": "array",
+        "prefixItems": [{"type": "integer"}, {"type": "string"}],
+        "items": False,
+        "minItems": 1.0,
+        "maxItems": 2.0,
+    }
+    definition = {"name": "f", "inputSchema": {"type": "object", "properties": {"p": items}}}
+    for provider in ("openai", "anthropic", "gemini-openapi"):
+        tools = Registry()
+        tools.add_definitions([definition], executor=lambda name, arguments, context: arguments)
+        sent = tools.bind(provider)
+        assert sent.request()
+        assert "an item may be omitted" not in str(sent.report())
+
+
 PAIRS = [{"key": "a", "value": 1}, {"key": "a", "value": 2}]
 REST = {
     "type": "array",

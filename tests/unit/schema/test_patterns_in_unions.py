@@ -23,6 +23,14 @@ def test_what_is_valid_may_match(schema):
         assert fits(value, schema, dict) or not Draft202012Validator(schema).is_valid(value)
 
 
+def test_null_is_shared_where_both_have_it():
+    """``nullable`` is a word of OpenAPI 3.0, by which ``fits`` takes null, too."""
+    schemas = [{"type": kind, "nullable": True} for kind in ("string", "integer")]
+    assert all(fits(None, schema, dict) for schema in schemas)
+    assert not are_disjoint(*schemas, dict)
+    assert are_disjoint(schemas[0], {"type": "integer"}, dict)
+
+
 def test_schemas_that_share_a_value_are_not_disjoint():
     for one, other in itertools.combinations(SCHEMAS, 2):
         both = Draft202012Validator({"allOf": [one, other]})

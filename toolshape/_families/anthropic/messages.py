@@ -440,13 +440,15 @@ def load_found(
                 for block in blocks
                 if block.get("type") == "tool_use" and block.get("name") in search_names
             }
-            loaded = [_loaded(block, searches, entries) for block in blocks]
+            loaded = [_with_references(block, searches, entries) for block in blocks]
             message = {**message, "content": loaded}  # noqa: PLW2901 - the message as it is sent
         written.append(message)
     return written
 
 
-def _loaded(block: JsonObject, searches: set[Any], entries: Mapping[str, JsonObject]) -> JsonObject:
+def _with_references(
+    block: JsonObject, searches: set[Any], entries: Mapping[str, JsonObject]
+) -> JsonObject:
     # A block is rewritten only if it must be, so that the request keeps its prefix: a text of a
     # search becomes references, and references lose the tools that are not sent.
     if block.get("type") != "tool_result" or block.get("is_error"):
@@ -456,12 +458,14 @@ def _loaded(block: JsonObject, searches: set[Any], entries: Mapping[str, JsonObj
     if referred is None and block.get("tool_use_id") not in searches:
         return block
     found = (found_names(content) or []) if referred is None else referred
-    names = [name for name in found if name in entries]
-    if names == referred or (referred is None and not names):
+    # ``entries`` knows each tool by its own name and by the name that is sent, which is referred to.
+    sent_names = [entries[name]["name"] for name in found if name in entries]
+    if sent_names == referred or (referred is None and not sent_names):
         return block
-    if not names:
+    # An empty list of references is refused: they become a text again.
+    if not sent_names:
         return {**block, "content": found_text(found)}
-    references = [{"type": "tool_reference", "tool_name": entries[name]["name"]} for name in names]
+    references = [{"type": "tool_reference", "tool_name": name} for name in sent_names]
     return {**block, "content": references}
 
 

@@ -318,12 +318,17 @@ def _calls_at_end(message: WireMessage, finish: Finish) -> list[Completed]:
 
 
 _WHOLE = ("role", "id", "name", "type")
+"""Fields whose value comes whole, and is never joined from pieces."""
+_GROWING = ("transcript", "data")
+"""The texts of an audio answer that come in pieces (``ChatCompletionAudio`` of openai 3.54.0)."""
 
 
 def _join_field(message: WireMessage, key: str, value: Any) -> None:
-    # Texts grow and lists are extended; what a chunk repeats as a whole replaces what was there.
+    # Texts grow and lists are extended, also one by the other; an object gets the members that it
+    # did not have. What a chunk repeats as a whole replaces what was there.
     if isinstance(value, str) and key not in _WHOLE and isinstance(message.get(key), str):
-        # This stands before ``existing`` refers to the text, or ``append_text`` would copy it.
+        # Python extends a string in place only if nothing else refers to it, so this comes before
+        # ``existing`` does.
         append_text(message, key, value)
         return
     existing = message.get(key)
@@ -336,10 +341,39 @@ def _join_field(message: WireMessage, key: str, value: Any) -> None:
         for part in ("name", "arguments"):
             if isinstance(value.get(part), str):
                 append_text(existing, part, value[part])
-    elif isinstance(existing, list) and isinstance(value, list):
-        existing.extend(value)
+    elif isinstance(value, list) and isinstance(existing, (str, list)):
+        message[key] = _as_parts(existing)
+        message[key].extend(value)
+    elif isinstance(value, str) and isinstance(existing, list):
+        _extend_parts(existing, value)
+    elif isinstance(value, dict) and isinstance(existing, dict):
+        message[key] = {**existing, **value, **_grown(existing, value)}
     else:
         message[key] = list(value) if isinstance(value, list) else value
+
+
+def _as_parts(content: str | list[Any]) -> list[Any]:
+    """Return content as a list of parts: Mistral streams thinking as parts, and text as text."""
+    if isinstance(content, list):
+        return content
+    return [{"type": "text", "text": content}] if content else []
+
+
+def _extend_parts(parts: list[Any], text: str) -> None:
+    if not text:
+        return
+    if parts and isinstance(parts[-1], dict) and isinstance(parts[-1].get("text"), str):
+        append_text(parts[-1], "text", text)
+    else:
+        parts.append({"type": "text", "text": text})
+
+
+def _grown(existing: JsonObject, value: JsonObject) -> JsonObject:
+    return {
+        key: existing[key] + value[key]
+        for key in _GROWING
+        if isinstance(existing.get(key), str) and isinstance(value.get(key), str)
+    }
 
 
 def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject) -> None:

@@ -163,8 +163,11 @@ class Numbered:
             early = self.rest()
             self._next, self._seen = number + 1, {number: event}
             return [*early, event]
-        if number in self._seen or number < self._next:
-            self._is_reliable = self._seen.get(number, event) == event
+        known = self._waiting if number in self._waiting else self._seen
+        if number in known or number < self._next:
+            # The same event is a repeat, and another one says that the numbers mean nothing. One
+            # that is too old to be remembered counts as a repeat.
+            self._is_reliable = known.get(number, event) == event
             if self._is_reliable:
                 return []
             return [*self.rest(), event]

@@ -72,6 +72,8 @@ def _open_to_null(
     node: Node, definitions: Definitions, seen: set[tuple[tuple[str, ...], frozenset[str]]]
 ) -> Node:
     """Return a node whose fields with defaults also accept null; record these fields in ``seen``."""
+    # The function replaces each null that means "left out" by the field's default. Such a field then
+    # counts as not given, so nothing is looked for in it.
     if node["type"] != "model-fields":
         return node
     fields = node["fields"]
@@ -196,7 +198,8 @@ def _compile_forget_model(
     node: Node, definitions: Definitions, seen: frozenset[str]
 ) -> Forget | None:
     if node["type"] != "model-fields":
-        raise UndecidableError  # the author's validator reads the fields
+        # Something of the author's stands between the model and its fields, and may read the nulls.
+        raise UndecidableError
     fields = node["fields"].items()
     if any(field["schema"].get("default_factory_takes_data") for _, field in fields):
         raise UndecidableError  # the factory reads earlier fields

@@ -258,11 +258,13 @@ def generate_turn(
     turn = Turn()
     all_forms = [forms(tool) for tool in tools]
     known = {form.shape.wire_name for tool_forms in all_forms for form in tool_forms}
+    # The schema of a tool that takes plain text does not say which text is valid, so such a tool is
+    # called only if the fake has it.
     choices = [
         tool
         for tool in request.tools
         if (not request.names or tool.name in request.names)
-        and (tool.name in known or not _takes_text(tool))  # nobody knows what text it takes
+        and (tool.name in known or not _takes_text(tool))
     ]
     is_forced = bool(request.names) or request.mode == "required"
     if not choices and is_forced:
