@@ -243,7 +243,8 @@ def _write_result(result: Result, *, is_wrapped: bool) -> WireMessage:
     """Write the text, and the value as structured content, which a client
     validates against the output schema.
 
-    An error is also written as a result (SEP-1303).
+    An error is also written as a result (SEP-1303). ``is_wrapped``: clients take only an object as
+    structured content, so any other value is a member of one.
     """
     message: WireMessage = {
         "content": [{"type": "text", "text": result.text}],
@@ -266,7 +267,7 @@ def _write_result(result: Result, *, is_wrapped: bool) -> WireMessage:
             if parts.meta:
                 message["_meta"] = parts.meta
         return message
-    # The text was neither cut nor marked.
+    # ``is_text`` is ``None`` for a text that was cut or marked: the value cannot be read out of it.
     is_complete = result.is_text is not None or isinstance(result.value, str)
     if result.error is None and is_complete:
         value = result_json(result)

@@ -528,6 +528,32 @@ def test_two_events_that_wait_with_one_number_are_both_read():
     assert [*read, *numbered.rest()] == events
 
 
+def test_an_event_without_a_number_moves_no_other():
+    """A keep-alive comes while one event waits for another: both are read, in their order."""
+    events = [{"type": f"event {at}", "sequence_number": at} for at in range(4)]
+    ping = {"type": "ping"}
+    numbered = Numbered(Numbering(key="sequence_number", first="response.created"))
+    came = [events[0], events[2], ping, events[1], events[3]]
+    assert [each for event in came for each in numbered.in_order(event)] == [
+        events[0],
+        ping,
+        *events[1:],
+    ]
+    assert not numbered.has_gap
+
+
+def test_a_first_event_that_comes_twice_is_read_once():
+    """It begins a response, but not the same one again."""
+    first = {"type": "response.created", "sequence_number": 0}
+    events = [first, *({"type": f"event {at}", "sequence_number": at} for at in (1, 2))]
+    numbered = Numbered(Numbering(key="sequence_number", first="response.created"))
+    came = [*events[:2], first, events[2]]
+    assert [each for event in came for each in numbered.in_order(event)] == events
+    assert not numbered.has_gap
+    again = {**first, "response": {"id": "r2"}}
+    assert numbered.in_order(again) == [again]
+
+
 def test_words_that_may_quote_a_secret_are_in_no_log_and_no_message(caplog):
     """Of a tool that takes one; they stay in the warning and in the error's body, which the app asked for."""
 

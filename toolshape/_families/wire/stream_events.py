@@ -157,9 +157,13 @@ class Numbered:
             number = event.get(self._form.key)
         else:
             number = None
-        if type(number) is not int or not self._is_reliable:
+        if not self._is_reliable:
             return [*self.rest(), event]
+        if type(number) is not int:
+            return [event]  # a keep-alive, say: it has no place, and what waits goes on waiting
         if event.get("type") == self._form.first or self._next is None:
+            if self._seen.get(number) == event:
+                return []
             early = self.rest()
             self._next, self._seen = number + 1, {number: event}
             return [*early, event]

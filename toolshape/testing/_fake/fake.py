@@ -89,7 +89,9 @@ def parse_request(provider: Provider, method: str, target: str, raw: bytes) -> R
     key = "model" if histories is None else histories.model_key
     if groups.get("model"):
         body.setdefault(key, unquote(groups["model"]))
-    is_streamed = bool(body.get("stream", endpoint.streams))
+    # A client may write null for what it leaves out.
+    asked = body.get("stream")
+    is_streamed = endpoint.streams if asked is None else bool(asked)
     if endpoint.streaming_verb:
         is_streamed = groups["verb"] == endpoint.streaming_verb
     query_pairs = [f"{name}={value}" for name, value in parse_qsl(parts.query)]
