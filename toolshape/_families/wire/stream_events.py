@@ -161,29 +161,37 @@ class Numbered:
             return [*self.rest(), event]
         if type(number) is not int:
             return [event]  # a keep-alive, say: it has no place, and what waits goes on waiting
-        if event.get("type") == self._form.first or self._next is None:
-            if self._seen.get(number) == event:
-                return []
+        # What comes again is dropped, also a number that is too old to be remembered; another event
+        # with a number that was there says that the numbers mean nothing.
+        is_first = event.get("type") == self._form.first or self._next is None
+        known = self._waiting if number in self._waiting else self._seen
+        if number in known:
+            is_repeat = known[number] == event
+        else:
+            is_repeat = not is_first and self._next is not None and number < self._next
+        if is_repeat:
+            return []
+        if is_first:
             early = self.rest()
             self._next, self._seen = number + 1, {number: event}
             return [*early, event]
-        known = self._waiting if number in self._waiting else self._seen
-        if number in known or number < self._next:
-            # The same event is a repeat, and another one says that the numbers mean nothing. One
-            # that is too old to be remembered counts as a repeat.
-            self._is_reliable = known.get(number, event) == event
-            if self._is_reliable:
-                return []
+        if number in known:
+            self._is_reliable = False
             return [*self.rest(), event]
+        self._waiting[number] = event
+        return self._ready()
+
+    def _ready(self) -> list[Any]:
+        """Take the events that need not wait any longer."""
         # An event that is early waits, because the one before it may only be late; once one was
         # lost for good, each further event would wait for nothing.
-        self._waiting[number] = event
         ready: list[Any] = []
-        while self._waiting:
+        while self._waiting and self._next is not None:
             first = min(self._waiting)
-            if first > self._next and self._waits and len(self._waiting) <= _MOST_EARLY:
+            is_early = first > self._next
+            if is_early and self._waits and len(self._waiting) <= _MOST_EARLY:
                 break
-            if first > self._next:
+            if is_early:
                 self.has_gap, self._waits = True, False
             ready.append(self._take(first))
         return ready
