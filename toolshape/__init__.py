@@ -140,7 +140,8 @@ The classes in them set ``__module__`` themselves.
 
 _SUBMODULES = frozenset(
     {
-        "bridges", "contract", "evals", "ledger", "mcp", "messages", "openapi", "otel", "provider", "testing", "text", "trace",
+        "bridges", "contract", "evals", "ledger", "mcp", "messages", "openapi", "otel", "provider",
+        "testing", "text", "trace",
     }
 )  # fmt: skip
 """The public submodules, which are imported when they are first read as attributes.

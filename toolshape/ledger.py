@@ -606,7 +606,9 @@ def _unpickle_ledger(url: sa.URL, lease: float, wait: float) -> Ledger:
 
 
 def _key(identity: Identity) -> str:
-    """Return the key of a call, or of a token; no call has the key of a token, whatever its id is."""
+    """Return the key of a call, or of a token; no call has the key of a token, whatever its id
+    is.
+    """
     parts = [identity.scope, identity.call_id, *(["token"] if _is_token(identity) else [])]
     return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
 

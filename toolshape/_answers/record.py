@@ -57,7 +57,9 @@ class OutputRecord:
 
     @property
     def options(self) -> tuple[Any, str, str, Strictness, Mapping[str, bool] | bool | None]:
-        """The arguments for ``record_output`` that rebuild this record, in this or another process."""
+        """The arguments for ``record_output`` that rebuild this record, in this or another
+        process.
+        """
         return self.kind, self.spec.name, self.spec.description, self.strict, self.coerce
 
     @functools.cached_property

@@ -83,7 +83,8 @@ class AnswerTarget:
         else:
             name = f"the output {self.record.name}"
         is_asked = self.wire_name is None or self.record.strict is True
-        return Candidate(name=name, schema=self.lens.schema, is_strict=self.is_strict, is_asked=is_asked,
+        return Candidate(name=name, schema=self.lens.schema, is_strict=self.is_strict,
+        is_asked=is_asked,
                          is_destructive=False, is_tool=self.wire_name is not None)  # fmt: skip
 
     @property
@@ -312,7 +313,8 @@ def compile_target(
         )
     else:
         spec, strictness = record.spec, strict if record.strict == "auto" else record.strict
-        wire_tool = to_wire(provider, Spec(name=spec.name, title=None, description=_purpose(spec.description),
+        wire_tool = to_wire(provider, Spec(name=spec.name, title=None,
+        description=_purpose(spec.description),
                                       parameters=spec.schema, output=None), strictness)  # fmt: skip
         if form is None:
             reason = "has no field for outputs"
@@ -333,8 +335,10 @@ def compile_target(
         as_tool = compile_target(provider, record, strict)
     else:
         as_tool = None
-    return AnswerTarget(record=record, provider=provider, keywords=keywords, wire_name=tool, entry=entry, lens=lens,
-                             is_strict=is_strict, notes=tuple(notes), read=read, as_tool=as_tool)  # fmt: skip
+    return AnswerTarget(record=record, provider=provider, keywords=keywords, wire_name=tool,
+    entry=entry, lens=lens,
+                             is_strict=is_strict, notes=tuple(notes), read=read,
+                             as_tool=as_tool)  # fmt: skip
 
 
 def _purpose(description: str) -> str:

@@ -290,7 +290,9 @@ def _output(given: Any) -> Output[Any]:
 def _with_output(
     outputs: tuple[Output[Any], ...], added: Output[Any] | None
 ) -> tuple[Output[Any], ...]:
-    """Return the known outputs with one more as the newest; of one type, only the newest is kept."""
+    """Return the known outputs with one more as the newest; of one type, only the newest is
+    kept.
+    """
     if added is None:
         return outputs
     record = record_of_output(added)

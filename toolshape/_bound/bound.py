@@ -75,7 +75,9 @@ class Observer(Protocol):
     """
 
     def observe(self, bound: "Bound", seen: ObservedResponse) -> None:
-        """Receive a response; an exception raised here is logged, and does not change the results."""
+        """Receive a response; an exception raised here is logged, and does not change the
+        results.
+        """
 
 
 class Bound:
@@ -610,7 +612,9 @@ def show_to_observers(bound: Bound, seen: ObservedResponse, *others: Observer) -
 
 
 def observe_resumed(bound: Bound, results: Results) -> None:
-    """Show a resumed plan to the observers of a ``Bound``, once all calls of the plan have answers."""
+    """Show a resumed plan to the observers of a ``Bound``, once all calls of the plan have
+    answers.
+    """
     if bound_tools_of(bound).observers is None:
         return
     assistant = assistant_of(results)

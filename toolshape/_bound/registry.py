@@ -161,8 +161,8 @@ class Registry:
                 list of tools, Gemini's declarations), or the JSON text of such a list or object.
             functions: The functions that run the calls, by the names in the definitions. A tool
                 without a function is sent, but its calls cannot run.
-            executor: A function ``executor(name, arguments, context)``, sync or async, that runs the
-                calls of every tool without a function of its own. ``name`` is the name in the
+            executor: A function ``executor(name, arguments, context)``, sync or async, that runs
+                the calls of every tool without a function of its own. ``name`` is the name in the
                 definition, ``arguments`` the valid arguments as a dict, ``context`` a
                 ``CallContext``.
             verbatim: Whether to send the definitions unchanged to providers that use their format.
@@ -170,13 +170,14 @@ class Registry:
                 refer, by URI.
             closed: Whether the objects inside the arguments have no further fields.
             defaults: Whether a field that a model leaves out gets the default in the schema.
-            lock: What the tools were when somebody looked at them: a ``toolshape.contract.Contract``,
-                or the path of a lock file. Needs the extra ``schema``, and reads the schemas now. A
-                tool of which only more calls are accepted than before is added. A tool that changed
-                otherwise, in its words, too, is left out, and so is a tool that the lock does not
-                have. The log says why, with a call that breaks.
-            on_change: What decides on such a tool: ``"refuse"``, or a function that takes the tool's
-                ``Diff`` and returns whether to add the tool as it is now.
+            lock: What the tools were when somebody looked at them: a
+                ``toolshape.contract.Contract``, or the path of a lock file. Needs the extra
+                ``schema``, and reads the schemas now. A tool of which only more calls are accepted
+                than before is added. A tool that changed otherwise, in its words, too, is left out,
+                and so is a tool that the lock does not have. The log says why, with a call that
+                breaks.
+            on_change: What decides on such a tool: ``"refuse"``, or a function that takes the
+                tool's ``Diff`` and returns whether to add the tool as it is now.
             **options: The options of ``tool``, which apply to all of these tools.
 
         Returns:
@@ -587,7 +588,9 @@ class Registry:
         return self._bindings.bind(provider, strict, text_calls, output)
 
     def export(self, provider: "AnyProvider", *, strict: Strictness | None = None) -> list[Any]:
-        """Return the list for ``tools=`` in the provider's SDK; see ``bind`` and ``Bound.export``."""
+        """Return the list for ``tools=`` in the provider's SDK; see ``bind`` and
+        ``Bound.export``.
+        """
         return self.bind(provider, strict).export()
 
     def request(

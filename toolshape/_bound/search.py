@@ -4,10 +4,10 @@
 # same words and weights their first eight scores differ by 1.5e-7, and the suffixes below lose at
 # most 0.6 points to Snowball's stems. Of a question's tools, this share stood among the first 1, 5
 # and 8, with these lines and with the packages, in per cent: 61.7, 84.9, 88.7 and 61.9, 84.9, 89.1
-# on BFCL's questions (1,853 tools), 43.1, 63.4, 67.8 and 43.1, 64.0, 68.4 on MetaTool's (199 tools);
-# measured on 2026-11-28. What decides there is not the ranking but what is read: names split into
-# words, the words of parameters and of their choices at half weight, no stop words, each word of a
-# query once.
+# on BFCL's questions (1,853 tools), 43.1, 63.4, 67.8 and 43.1, 64.0, 68.4 on MetaTool's (199
+# tools); measured on 2026-11-28. What decides there is not the ranking but what is read: names
+# split into words, the words of parameters and of their choices at half weight, no stop words, each
+# word of a query once.
 #
 # No score says that nothing fits: where 90 % of the answerable questions are kept, 80 % of those
 # whose tool was taken away are kept, too. So the model is told that it may abstain.
@@ -43,7 +43,8 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # no spaces there: each pair is a word
 _WORD = re.compile(rf"(?=([{_CJK}]{{2}}|(?<![{_CJK}])[{_CJK}](?![{_CJK}])))|([^\W\d_{_CJK}]+|\d+)")
 _SUFFIX = re.compile(
-    r"(?<=[a-z]{3})(?:ments?|ations?|at(?:e|ing|ed|es)|ions?|ings?|i(?:es|ed)|ers?|ors?|ed|es|ally|al|ly|s|e|y)$"
+    r"(?<=[a-z]{3})(?:ments?|ations?|at(?:e|ing|ed|es)|ions?|ings?|i(?:es|ed)|ers?|ors?|ed|es|"
+    r"ally|al|ly|s|e|y)$"
 )  # fmt: skip
 _SATURATION, _LENGTH_WEIGHT = 1.2, 0.5  # BM25's k1 and b
 
@@ -135,8 +136,8 @@ def _vectors(embed: Embed, texts: list[str]) -> list[list[float]]:
     Raises:
         UsageError: The app's function returns something else.
     """
-    # Whatever the function returns is looked at before it is used: a wrong vector would raise later,
-    # in the midst of a call, or rank the tools by nothing.
+    # Whatever the function returns is looked at before it is used: a wrong vector would raise
+    # later, in the midst of a call, or rank the tools by nothing.
     if not texts:
         return []
     given: Any = embed(texts)
@@ -150,6 +151,8 @@ def _vectors(embed: Embed, texts: list[str]) -> list[list[float]]:
         raise UsageError(f"embed= returned no vectors of numbers: {error}") from error
     if len(vectors) != len(texts):
         raise UsageError(f"embed= returned {len(vectors)} vectors for {len(texts)} texts")
+    if not all(vectors):
+        raise UsageError("embed= returned a vector without numbers")
     if len({len(vector) for vector in vectors}) > 1:
         raise UsageError("embed= returned vectors of different lengths")
     if not all(map(math.isfinite, (number for vector in vectors for number in vector))):

@@ -25,7 +25,8 @@ from toolshape._schema.values import copy_json
 
 _MODES: Mapping[str, ChoiceMode] = {"auto": "auto", "none": "none", "required": "required"}
 _OTHER_WORDS: Mapping[Any, str] = {
-    "any": "required", "ANY": "required", "REQUIRED": "required", "AUTO": "auto", "NONE": "none", "never": "none",
+    "any": "required", "ANY": "required", "REQUIRED": "required", "AUTO": "auto", "NONE": "none",
+    "never": "none",
 }  # fmt: skip
 """Maps providers' words for a choice (Anthropic ``any``, Gemini ``ANY``, Cohere
 ``REQUIRED``) to toolshape's words.
@@ -280,7 +281,9 @@ def _holds(request: JsonObject, sent: list[Any]) -> bool:
 
 
 def merge_keywords(request: JsonObject, asked: Mapping[str, Any]) -> JsonObject:
-    """Merge the keyword arguments for tools with others; some providers take one object for both."""
+    """Merge the keyword arguments for tools with others; some providers take one object for
+    both.
+    """
     merged = dict(request)
     for key, value in asked.items():
         merged[key] = {**merged[key], **value} if isinstance(merged.get(key), dict) else value

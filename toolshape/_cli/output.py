@@ -225,7 +225,9 @@ def echo_json(text: str, *, nl: bool = True) -> None:
 
 
 def show_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print a table: coloured and fitted to the width on a terminal, plain and complete elsewhere."""
+    """Print a table: coloured and fitted to the width on a terminal, plain and complete
+    elsewhere.
+    """
     texts = [[str(cell) for cell in row] for row in rows]
     if not output().isatty():
         echo(table(head, texts))

@@ -1,4 +1,4 @@
-"""The command ``toolshape replay``: plans the responses of a trace again, and prints what changed."""
+"""The command ``toolshape replay``: plans a trace's responses again, and prints what changed."""
 
 import json
 from concurrent.futures import ProcessPoolExecutor

@@ -449,7 +449,8 @@ class Conversation:
 
     def _waiting_calls(self) -> list[str]:
         """Return the names and ids of the calls that have no result yet."""
-        self._close_if_done()  # the caller may have run the plan of these results outside of this class
+        # The caller may have run the plan of these results outside of this class.
+        self._close_if_done()
         if self._stored_turn is not None:
             return stored_waiting_calls(self._stored_turn)
         if self._open is None:
@@ -1288,7 +1289,9 @@ class Conversation:
             raise UsageError(f"a message cannot be written as JSON: {error}") from error
 
     def _moment(self) -> tuple[Sequence[Message], StoredTurn | None]:
-        """Return the messages and the open turn of one moment, while other threads may run calls."""
+        """Return the messages and the open turn of one moment, while other threads may run
+        calls.
+        """
         with self._lock:
             self._close_if_done()
             if self._open is None:
@@ -1420,7 +1423,9 @@ def _holds_secret(results: Results) -> bool:
 
 
 def _marked(message: Message, tools: Registry) -> Message:
-    """Return a message that says that it holds a secret, if one of its calls does with these tools."""
+    """Return a message that says that it holds a secret, if one of its calls does with these
+    tools.
+    """
     if message.holds_secret or not any(_takes_secret(part, tools) for part in calls_in(message)):
         return message
     return replace(message, holds_secret=True)

@@ -44,7 +44,9 @@ class StoredTurn:
 
 
 def is_turn_open(turn: OpenTurn) -> bool:
-    """Whether a call of the turn is running, may run, waits for approval, or had begun elsewhere."""
+    """Whether a call of the turn is running, may run, waits for approval, or had begun
+    elsewhere.
+    """
     controls = turn.results._controls
     if controls is None:
         return bool(turn.results._waiting)

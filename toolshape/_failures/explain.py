@@ -32,7 +32,8 @@ _DURATION = re.compile(r"(?:\d{1,12}(?:\.\d{1,12})?(?:ns|us|µs|ms|s|m|h|d)){1,8
 _AMOUNT_AND_UNIT = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|d)")
 _IN_WORDS = re.compile(
     r"(?:try again|retry|reset|wait)\b[^.\d]{0,24}?(?:in|after)\s+"
-    r"((?:\d{1,9}(?:\.\d{1,12})?\s?(?:ms|s|m|h)(?![a-z])){1,4}|\d{1,9}(?:\.\d{1,9})?\s+(?:seconds?|minutes?|hours?))",
+    r"((?:\d{1,9}(?:\.\d{1,12})?\s?(?:ms|s|m|h)(?![a-z])){1,4}|"
+    r"\d{1,9}(?:\.\d{1,9})?\s+(?:seconds?|minutes?|hours?))",
     re.IGNORECASE,
 )
 _DELAY_IN_DETAILS = re.compile(r'"(?:retryDelay|quotaResetDelay)": "([^"]{1,64})"')
@@ -204,22 +205,29 @@ _SIGNS = (
     _sign(
         "quota",
         r"credit balance is too low|insufficient (?:credits|balance|funds)|payment required|"
-        r"Quota exceeded for metric.{0,200}\blimit: 0\b|exceeded your current quota(?!.{0,4000}RESOURCE_EXHAUSTED)",
-        r"insufficient_quota|credit_balance|billing_|spend_limit|usage_limit_exceeded|payment.required|quota_exceeded|"
+        r"Quota exceeded for metric.{0,200}\blimit: 0\b|"
+        r"exceeded your current quota(?!.{0,4000}RESOURCE_EXHAUSTED)",
+        r"insufficient_quota|credit_balance|billing_|spend_limit|usage_limit_exceeded|"
+        r"payment.required|quota_exceeded|"
         r"ServiceQuotaExceeded|QUOTA_EXHAUSTED|PerDay",
         statuses=(400, 402, 403, 429),
     ),
     _sign(
         "model",
-        r"did not match schema: errors|did not call a tool|see .failed_generation|not in request\.tools|MALFORMED_FUNCTION_CALL",
-        r"tool_use_failed|failed_generation|MALFORMED_FUNCTION_CALL|ModelErrorException|ModelStreamError|json_validate_failed",
+        r"did not match schema: errors|did not call a tool|see .failed_generation|"
+        r"not in request\.tools|MALFORMED_FUNCTION_CALL",
+        r"tool_use_failed|failed_generation|MALFORMED_FUNCTION_CALL|ModelErrorException|"
+        r"ModelStreamError|json_validate_failed",
         retryable=True,
     ),
     _sign(
         "limits",
-        r"maximum context length|prompt is too long|input is too long|input token count .{0,40}exceeds|"
-        r"\bexceed(?:s|ed)?\b.{0,12}context.(?:size|limit|window|length)|too complex for compilation|"
-        r"Too many strict tools|too many (?:optional )?parameters|array too long|failed to parse grammar",
+        r"maximum context length|prompt is too long|input is too long|"
+        r"input token count .{0,40}exceeds|"
+        r"\bexceed(?:s|ed)?\b.{0,12}context.(?:size|limit|window|length)|"
+        r"too complex for compilation|"
+        r"Too many strict tools|too many (?:optional )?parameters|array too long|"
+        r"failed to parse grammar",
         r"context_length|request_too_large|array_above_max_length|available_tools_limit",
         never=_SERVER,
     ),
@@ -231,8 +239,10 @@ _SIGNS = (
     ),
     _sign(
         "schema",
-        r"Invalid schema for response_format|output_config\.format\.schema|response_format\.json_schema\.schema|"
-        r"text\.format\.schema|generation_?config\.response_?(?:json_?)?schema|textFormat\.structure",
+        r"Invalid schema for response_format|output_config\.format\.schema|"
+        r"response_format\.json_schema\.schema|"
+        r"text\.format\.schema|generation_?config\.response_?(?:json_?)?schema|"
+        r"textFormat\.structure",
         "invalid_json_schema",
         never=(*_NOT_ABOUT_CONTENT, 500, *_SERVER),
     ),
@@ -243,31 +253,41 @@ _SIGNS = (
     ),
     _sign(
         "history",
-        r"reasoning_content|thought_?signature|tool_use. ids were found|unexpected .tool_use_id|tool_result. blocks|"
-        r"must be followed by tool messages|role .tool. must be a response|No tool (?:call|output) found|"
-        r"number of function (?:response|call)|function call turn|Expected toolResult|using (?:the )?toolUse and toolResult|"
-        r"Unexpected role|last role User|Not the same number of function|Unexpected tool call id|Tool call id was|"
+        r"reasoning_content|thought_?signature|tool_use. ids were found|unexpected .tool_use_id|"
+        r"tool_result. blocks|"
+        r"must be followed by tool messages|role .tool. must be a response|No tool (?:call|"
+        r"output) found|"
+        r"number of function (?:response|call)|function call turn|Expected toolResult|"
+        r"using (?:the )?toolUse and toolResult|"
+        r"Unexpected role|last role User|Not the same number of function|"
+        r"Unexpected tool call id|Tool call id was|"
         r"arguments to a tool_call|message\[\d+\]|at message index|function_response\.|"
-        r"thinking.{0,30}block|must alternate|must (?:start|end) with a user message|last message.{0,60}must be a user message|non-empty content|must be non-empty|"
+        r"thinking.{0,30}block|must alternate|must (?:start|end) with a user message|"
+        r"last message.{0,60}must be a user message|non-empty content|must be non-empty|"
         # openai/openai-agents-python#2503 and continuedev/continue#11466, 2026: reasoning items.
-        r"provided without its required|Items are not persisted|encrypted content .{0,200}could not be verified|"
+        r"provided without its required|Items are not persisted|"
+        r"encrypted content .{0,200}could not be verified|"
         # XiaomiMiMo/MiMo-Code#1703 and tailcallhq/forgecode#1872, 2025 and 2026: the end of the
         # conversation.
-        r"assistant\b.{0,30}\bprefill\b|\bprefill(?:ing)?\b.{0,30}(?:support|incompatible)|cannot end with trailing whitespace|empty text parameter",
+        r"assistant\b.{0,30}\bprefill\b|\bprefill(?:ing)?\b.{0,30}(?:support|incompatible)|"
+        r"cannot end with trailing whitespace|empty text parameter",
         r"invalid_request_message_order|invalid_encrypted_content",
         never=(*_NOT_ABOUT_CONTENT, 500, *_SERVER),
     ),
     _sign(
         "schema",
-        r"tool names must be unique|Duplicate function|function_?declarations?|function name\b|length of the tool name|"
-        r"Function name was|'strict' is not a valid field|input_schema|inputSchema|JSON.?schema|tool schema|"
+        r"tool names must be unique|Duplicate function|function_?declarations?|function name\b|"
+        r"length of the tool name|"
+        r"Function name was|'strict' is not a valid field|input_schema|inputSchema|JSON.?schema|"
+        r"tool schema|"
         r"properties|\$ref|schema",
         r"tool_name_conflict|invalid_function_parameters",
         never=(*_NOT_ABOUT_CONTENT, 500, *_SERVER),
     ),
     _sign(
         "request",
-        r"tool_choice|toolChoice|does not support tools|requires --jinja|--enable-auto-tool-choice|tool choice",
+        r"tool_choice|toolChoice|does not support tools|requires --jinja|"
+        r"--enable-auto-tool-choice|tool choice",
         never=_SERVER,
     ),
     _sign("overloaded", r"overloaded", r"overloaded|ModelNotReady|slow_down", retryable=True),
@@ -281,7 +301,8 @@ _SIGNS = (
         "auth",
         r"\bauthentication\b|\bunauthorized\b|\bapi[ -]?keys?\b|\bpermissions?\b|access denied|"
         r"api_key client option|setting (?:the )?\w{1,40}_API_KEY",
-        r"authentication|unauthorized|api.?key|permission|AccessDenied|NoCredentials|TokenRetrieval",
+        r"authentication|unauthorized|api.?key|permission|AccessDenied|NoCredentials|"
+        r"TokenRetrieval",
     ),
     _sign("network", codes=r"ModelTimeout|timeout_error|RequestTimeout", retryable=True),
     _sign(
@@ -295,7 +316,8 @@ _BY_CODE: tuple[tuple[FailureKind, bool, re.Pattern[str]], ...] = (
         "quota",
         False,
         re.compile(
-            r"insufficient_quota|credit_balance_exhausted|billing_error|\w*spend_limit\w*|quota_exceeded"
+            r"insufficient_quota|credit_balance_exhausted|billing_error|\w*spend_limit\w*|"
+            r"quota_exceeded"
         ),
     ),
     ("model", True, re.compile(r"tool_use_failed|ModelErrorException|ModelStreamErrorException")),
@@ -303,7 +325,8 @@ _BY_CODE: tuple[tuple[FailureKind, bool, re.Pattern[str]], ...] = (
         "limits",
         False,
         re.compile(
-            r"context_length_exceeded|request_too_large|array_above_max_length|exceed_context_size_error"
+            r"context_length_exceeded|request_too_large|array_above_max_length|"
+            r"exceed_context_size_error"
         ),
     ),
     ("schema", False, re.compile(r"invalid_function_parameters|invalid_json_schema")),

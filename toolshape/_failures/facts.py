@@ -16,19 +16,26 @@ _DEEPEST = 8
 _LONGEST_CODE = 200
 _LONGEST = 4_000  # Search only this many characters: a message may quote a whole schema.
 _TRANSPORT = (
-    "ConnectionError", "TimeoutError", "APIConnectionError", "TransportError", "HTTPClientError", "ClientConnectionError",
-    "ConnectTimeout", "ReadTimeout", "EndpointConnectionError", "ConnectionClosedError", "RequestError",
-    "ChunkedEncodingError", "ClientPayloadError", "IncompleteRead", "SSLError", "gaierror", "ProtocolError",
+    "ConnectionError", "TimeoutError", "APIConnectionError", "TransportError", "HTTPClientError",
+    "ClientConnectionError",
+    "ConnectTimeout", "ReadTimeout", "EndpointConnectionError", "ConnectionClosedError",
+    "RequestError",
+    "ChunkedEncodingError", "ClientPayloadError", "IncompleteRead", "SSLError", "gaierror",
+    "ProtocolError",
 )  # fmt: skip
 _GRPC = {
-    "INVALID_ARGUMENT": 400, "FAILED_PRECONDITION": 400, "OUT_OF_RANGE": 400, "UNAUTHENTICATED": 401,
-    "PERMISSION_DENIED": 403, "NOT_FOUND": 404, "ABORTED": 409, "ALREADY_EXISTS": 409, "RESOURCE_EXHAUSTED": 429,
-    "CANCELLED": 499, "INTERNAL": 500, "UNKNOWN": 500, "DATA_LOSS": 500, "UNIMPLEMENTED": 501, "UNAVAILABLE": 503,
+    "INVALID_ARGUMENT": 400, "FAILED_PRECONDITION": 400, "OUT_OF_RANGE": 400,
+    "UNAUTHENTICATED": 401,
+    "PERMISSION_DENIED": 403, "NOT_FOUND": 404, "ABORTED": 409, "ALREADY_EXISTS": 409,
+    "RESOURCE_EXHAUSTED": 429,
+    "CANCELLED": 499, "INTERNAL": 500, "UNKNOWN": 500, "DATA_LOSS": 500, "UNIMPLEMENTED": 501,
+    "UNAVAILABLE": 503,
     "DEADLINE_EXCEEDED": 504,
 }  # fmt: skip
 """The HTTP status for each gRPC code (google/rpc/code.proto)."""
 _REQUEST_IDS = (
-    "x-request-id", "request-id", "x-amzn-requestid", "x-amz-request-id", "apim-request-id", "x-ds-trace-id",
+    "x-request-id", "request-id", "x-amzn-requestid", "x-amz-request-id", "apim-request-id",
+    "x-ds-trace-id",
     "x-debug-trace-id", "mistral-correlation-id", "cf-ray",
 )  # fmt: skip
 

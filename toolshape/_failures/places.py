@@ -29,13 +29,15 @@ class Pointer(NamedTuple):
 
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.){0,256})'|\"((?:[^\"\\]|\\.){0,256})\"")
 _GEMINI_TOOL = re.compile(
-    r"\btools\[(\d+)\]\.function_?[dD]eclarations\[(\w{1,6})\](?:\.((?:[\w$-]{1,128}|\[[^\]\n]{0,256}\]|\.){1,64}))?"
+    r"\btools\[(\d+)\]\.function_?[dD]eclarations\[(\w{1,6})\](?:\.((?:[\w$-]{1,128}|"
+    r"\[[^\]\n]{0,256}\]|\.){1,64}))?"
 )
 _BEDROCK_TOOL = re.compile(
     r"\btoolConfig\.tools\.(\d+)(\.member)?\.toolSpec(?:\.([\w.]{0,512}\w))?"
 )
 _ANTHROPIC_TOOL = re.compile(
-    r"(?:^|[\s\"':])tools\.(\d+)(?:\.(?!member|toolSpec)[a-z]\w{0,64})?(?:\.([^\s:][^:]{0,512}?))?:\s"
+    r"(?:^|[\s\"':])tools\.(\d+)(?:\.(?!member|"
+    r"toolSpec)[a-z]\w{0,64})?(?:\.([^\s:][^:]{0,512}?))?:\s"
 )
 _OPENAI_TOOL = re.compile(
     r"\b(?:tools|functions)\[(\d+)\](?:\.function)?(?:\.(\w[\w.\[\]$-]{0,512}))?"
@@ -46,7 +48,8 @@ _BODY_TOOL = re.compile(
 _OF_OUTPUT = re.compile(r"Invalid schema for response_format(?: '((?:[^'\n]){1,256})')?")
 _OUTPUT = re.compile(
     r"\b(?:output_config\.format\.schema|response_format\.json_schema\.schema|text\.format\.schema|"
-    r"generation_?[cC]onfig\.response_?(?:[jJ]son_?)?[sS]chema|outputConfig\.textFormat\.structure\.jsonSchema\.schema)"
+    r"generation_?[cC]onfig\.response_?(?:[jJ]son_?)?[sS]chema|"
+    r"outputConfig\.textFormat\.structure\.jsonSchema\.schema)"
     r"(?:\.((?:[\w$-]{1,128}|\[[^\]\n]{0,256}\]|\.){1,64}))?"
 )
 """Matches the name that servers give to the field with the answer's schema,
@@ -77,7 +80,8 @@ _MESSAGES = (
     (re.compile(r"\bmessages\.(\d+)\.member(?:\.([\w.]{1,256}))?"), 1),
     (
         re.compile(
-            r"(?:^|[\s\"':])(?:messages|input)\.(\d+)(?:\.(?!member)([\w.]{0,256}\w))?(?=:|\s|$|\.\s)"
+            r"(?:^|[\s\"':])(?:messages|input)\.(\d+)(?:\.(?!member)([\w.]{0,256}\w))?(?=:|\s|$|"
+            r"\.\s)"
         ),
         0,
     ),
@@ -202,11 +206,13 @@ def _message(text: str) -> str:
 
 _ADDRESS = re.compile(r"https?://[^\s'\"`<>]{1,500}")
 _QUOTE = re.compile(
-    r"(?<![\w\\])(?:'((?:[^'\\\n]|\\.){0,256})'|\"((?:[^\"\\\n]|\\.){0,256})\"|`([^`\n]{0,256})`)(?!\w)"
+    r"(?<![\w\\])(?:'((?:[^'\\\n]|\\.){0,256})'|\"((?:[^\"\\\n]|\\.){0,256})\"|"
+    r"`([^`\n]{0,256})`)(?!\w)"
 )
 """Matches a quoted string. An apostrophe inside a word does not open a quote."""
 _PATH = re.compile(
-    r"#?(?:[\w$-]{1,128}|/[\w$~-]{1,128})(?:\.[\w$*-]{1,128}|\.?\[[^\]\n]{0,256}\]|/[\w$~-]{1,128}){1,64}"
+    r"#?(?:[\w$-]{1,128}|/[\w$~-]{1,128})(?:\.[\w$*-]{1,128}|\.?\[[^\]\n]{0,256}\]|"
+    r"/[\w$~-]{1,128}){1,64}"
 )
 _LIST = re.compile(
     r"[\[(]\s*(?:['\"]?[\w$.-]{1,128}['\"]?\s*,\s*){1,40}(?:['\"]?[\w$.-]{1,128}['\"]?\s*)?[\])]"
@@ -214,7 +220,8 @@ _LIST = re.compile(
 _BODY = re.compile(r"[\[(]\s*['\"]?body['\"]?\s*,[^\[\]()\n]{0,1000}[\])]")
 _BRACKETS = re.compile(r"(?<=\s)\[[^\[\]'\"`,\n]{1,128}\]")
 _NAMED = re.compile(
-    r"(?<=name was ).{1,300}?(?= but must)|(?<=id was ).{1,300}?(?= but must)|(?<=found for function call )\S{1,300}|(?<=found for tool call )\S{1,300}"
+    r"(?<=name was ).{1,300}?(?= but must)|(?<=id was ).{1,300}?(?= but must)|"
+    r"(?<=found for function call )\S{1,300}|(?<=found for tool call )\S{1,300}"
 )
 _LAST = re.compile(r"(?<=: )\w{0,128}[_.-][\w.-]{0,128}$")
 """Matches a name after a colon at the end of a message."""
@@ -226,22 +233,31 @@ _OF_CODE = re.compile(r"(?:code|type|status|reason)['\"]:\s*$", re.IGNORECASE)
 _OF_MESSAGE = re.compile(r"(?:message|msg|detail|error)['\"]:\s*$", re.IGNORECASE)
 _CONTAINERS = frozenset(
     {
-        "properties", "patternProperties", "dependentSchemas", "$defs", "definitions", "required", "enum", "parameters",
-        "parametersJsonSchema", "input_schema", "inputSchema", "schema", "json_schema", "arguments", "args", "input",
+        "properties", "patternProperties", "dependentSchemas", "$defs", "definitions", "required",
+        "enum", "parameters",
+        "parametersJsonSchema", "input_schema", "inputSchema", "schema", "json_schema", "arguments",
+        "args", "input",
     }
 )  # fmt: skip
 """After any of these path steps, the author of the request chose all further steps."""
 _TERMS = frozenset(
     {
         "assistant", "developer", "function", "model", "system", "tool", "user",
-        "call_id", "content", "contents", "input", "message", "messages", "parts", "role", "signature", "store",
-        "functionCall", "functionResponse", "function_call", "function_call_output", "function_response", "tool_call",
-        "tool_call_id", "tool_calls", "tool_result", "tool_use", "tool_use_id", "toolResult", "toolUse", "toolUseId",
-        "encrypted_content", "reasoning", "reasoning_content", "reasoning_details", "redacted_thinking", "thinking",
+        "call_id", "content", "contents", "input", "message", "messages", "parts", "role",
+        "signature", "store",
+        "functionCall", "functionResponse", "function_call", "function_call_output",
+        "function_response", "tool_call",
+        "tool_call_id", "tool_calls", "tool_result", "tool_use", "tool_use_id", "toolResult",
+        "toolUse", "toolUseId",
+        "encrypted_content", "reasoning", "reasoning_content", "reasoning_details",
+        "redacted_thinking", "thinking",
         "thought", "thoughtSignature", "thought_signature",
-        "$defs", "$ref", "additionalProperties", "allOf", "anyOf", "enum", "inputSchema", "input_schema", "items",
-        "json_schema", "object", "oneOf", "parameters", "properties", "required", "schema", "strict", "type",
-        "budget_tokens", "generation_config", "output_format", "parallel_tool_calls", "response_format", "text.format",
+        "$defs", "$ref", "additionalProperties", "allOf", "anyOf", "enum", "inputSchema",
+        "input_schema", "items",
+        "json_schema", "object", "oneOf", "parameters", "properties", "required", "schema",
+        "strict", "type",
+        "budget_tokens", "generation_config", "output_format", "parallel_tool_calls",
+        "response_format", "text.format",
         "failed_generation", "toolChoice", "tool_choice", "tools",
     }
 )  # fmt: skip

@@ -17,7 +17,8 @@ from toolshape._families.names import available, entry_points
 from toolshape._families.wire.provider import Provider, ProviderOrName
 from toolshape._records.errors import ExportError, Problem, ResponseError, nearest
 
-_MOST_SPOKEN = "openai"  # several families may recognise a bare message: bound providers come first, then this family
+# Several families may recognise a bare message: bound providers come first, then this family.
+_MOST_SPOKEN = "openai"
 _VENDORS = "openai.vendors"
 _TEXT_CALLS, _TEXT_FORMATS = "text.mixed", "text.formats"
 # What families share: the other modules beside this one are families.
@@ -94,7 +95,9 @@ def _no_such_provider(name: Any) -> ExportError:
 
 
 def _nearest_with_text_calls(name: str) -> str | None:
-    """Return the likely name for one such as ``vlm+hermse``; ``None`` if one half is like no name."""
+    """Return the likely name for one such as ``vlm+hermse``; ``None`` if one half is like no
+    name.
+    """
     formats = _text_formats()
     base, _, text_format = name.partition("+")
     known_base = base if _find(base) is not None else nearest(base, available())
@@ -267,7 +270,9 @@ def family_of(response: Any, bound: Sequence[Provider] = ()) -> Provider:
 
 
 def _not_a_response(response: Any) -> str:
-    """Return the message for an object that no provider recognises: what is wrong, and what to do."""
+    """Return the message for an object that no provider recognises: what is wrong, and what to
+    do.
+    """
     kind = type(response).__name__
     if isinstance(response, Awaitable):
         return f"not a response, but {kind}: did you forget to await the client's call?"

@@ -158,7 +158,9 @@ _INJECTED_BY = ("langchain", "langchain_core", "langgraph")
 
 
 def framework_of_context(annotation: Any) -> str | None:
-    """Return the package of the framework that fills a parameter with this annotation, or ``None``."""
+    """Return the package of the framework that fills a parameter with this annotation, or
+    ``None``.
+    """
     # The marker may be an instance or a class.
     for extra in getattr(annotation, "__metadata__", ()):
         if isinstance(extra, type):

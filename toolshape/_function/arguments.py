@@ -49,7 +49,9 @@ def schema_name_of(field: str, info: FieldInfo) -> str:
 
 
 class FreshDefault:
-    """An unhashable default: each call gets a copy, so no call changes the default for later calls."""
+    """An unhashable default: each call gets a copy, so no call changes the default for later
+    calls.
+    """
 
     __slots__ = ("value",)
 

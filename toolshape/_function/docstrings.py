@@ -41,17 +41,22 @@ class Doc(NamedTuple):
 # The section titles of sphinx.ext.napoleon (read 2026-11-20); docstring-parser knows only some of
 # them. An unknown title would stay in the description that the model reads.
 _PARAMETER_TITLES = (
-    "Args", "Arguments", "Parameters", "Params", "Keyword Args", "Keyword Arguments", "Other Parameters",
+    "Args", "Arguments", "Parameters", "Params", "Keyword Args", "Keyword Arguments",
+    "Other Parameters",
 )  # fmt: skip
 _RESULT_TITLES = ("Return", "Returns", "Yield", "Yields")
 _OTHER_TITLES = (
-    "Attention", "Caution", "Danger", "Error", "Example", "Examples", "Except", "Exceptions", "Hint", "Important",
-    "Methods", "Note", "Notes", "Raise", "Raises", "Receive", "Receives", "References", "See Also", "See also", "Tip",
+    "Attention", "Caution", "Danger", "Error", "Example", "Examples", "Except", "Exceptions",
+    "Hint", "Important",
+    "Methods", "Note", "Notes", "Raise", "Raises", "Receive", "Receives", "References", "See Also",
+    "See also", "Tip",
     "Todo", "Usage", "Warn", "Warning", "Warnings", "Warns",
 )  # fmt: skip
 _FOR_CALLER = frozenset({
-    "Attention", "Caution", "Danger", "Deprecated", "Error", "Example", "Examples", "Except", "Exceptions", "Hint", "Important",
-    "Note", "Notes", "Raise", "Raises", "Return", "Returns", "Tip", "Usage", "Warn", "Warning", "Warnings", "Warns", "Yield",
+    "Attention", "Caution", "Danger", "Deprecated", "Error", "Example", "Examples", "Except",
+    "Exceptions", "Hint", "Important",
+    "Note", "Notes", "Raise", "Raises", "Return", "Returns", "Tip", "Usage", "Warn", "Warning",
+    "Warnings", "Warns", "Yield",
     "Yields",
 })  # fmt: skip
 """The titles of the sections that a model reads: how to call the function, and what the function
@@ -126,7 +131,8 @@ def _in_googles_form(text: str, names: Collection[str]) -> str:
         return text
     entry = re.compile(
         rf"([ \t]*)(?:[-*+] )?`{{0,2}}\*{{0,2}}({'|'.join(map(re.escape, names))})`{{0,2}}"
-        r"(?:[ \t]*(\([^\n]*?\))?[ \t]*(?:(:)(?=\s|$)|=|[-\u2013\u2014](?=[ \t]))|([ \t]{2,}))[ \t]*(.*)"
+        r"(?:[ \t]*(\([^\n]*?\))?[ \t]*(?:(:)(?=\s|$)|=|[-\u2013\u2014](?=[ \t]))|"
+        r"([ \t]{2,}))[ \t]*(.*)"
     )
     # ``indent`` is that of the section's first line: what stands deeper continues an entry,
     # whatever it begins with. Where entries are not indented at all, a line that is no entry
@@ -195,7 +201,9 @@ _UNDER_A_FIELD = r"(?m)^[ \t]+\w+[ \t]*:[^\n]*(?:\n[^\n]*){0,20}?\n[ \t]+[rRuU]?
 
 @functools.lru_cache(maxsize=256)
 def _attributes_in(module: str) -> dict[str, dict[str, str]]:
-    """Return the docstrings under the fields of all classes in a module, by qualified class name."""
+    """Return the docstrings under the fields of all classes in a module, by qualified class
+    name.
+    """
     try:
         source = inspect.getsource(sys.modules[module])
         if re.search(_UNDER_A_FIELD, source):
@@ -379,7 +387,9 @@ def _text_before_sections(text: str) -> str:
 
 
 def _indent_under_leading_title(text: str) -> str:
-    """Indent the body of a section that opens the docstring: ``cleandoc`` removed its indentation."""
+    """Indent the body of a section that opens the docstring: ``cleandoc`` removed its
+    indentation.
+    """
     title_line, newline, rest_of_text = text.partition("\n")
     if not newline or not re.match(_GOOGLE_TITLE, title_line) or rest_of_text[:1].isspace():
         return text

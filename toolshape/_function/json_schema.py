@@ -430,7 +430,9 @@ def _describe_fields(cls: type[Any], generated: JsonSchemaValue, texts: Mapping[
 
 
 def _put_sets_in_order(cls: type[Any], generated: JsonSchemaValue) -> None:
-    """Sort the sets in ``examples`` and ``json_schema_extra``; pydantic writes them in hash order."""
+    """Sort the sets in ``examples`` and ``json_schema_extra``; pydantic writes them in hash
+    order.
+    """
     fields = generated["properties"]
     for name, info in _fields_of(cls).items():
         field, extra = fields.get(schema_name_of(name, info)), info.json_schema_extra

@@ -143,7 +143,9 @@ _BYTES = (
 
 
 def _holds_arrays(annotation: Any) -> bool:
-    """Whether a type is or contains a type of numpy or pandas, whose values ``_to_plain`` converts."""
+    """Whether a type is or contains a type of numpy or pandas, whose values ``_to_plain``
+    converts.
+    """
     package = getattr(annotation, "__module__", "").partition(".")[0]
     return package in _WRITTEN_PACKAGES or any(map(_holds_arrays, typing.get_args(annotation)))
 

@@ -203,7 +203,9 @@ def _carry_part(part: MessagePart, message: Message, to: Carrier, log: Log) -> l
 
 
 def _log_extra_keys(raw: Any, path: str, log: Log) -> None:
-    """Record the keys that the target provider is not sent, for example signatures and citations."""
+    """Record the keys that the target provider is not sent, for example signatures and
+    citations.
+    """
     if extra_keys := unread_keys(raw):
         fault = f"no other provider knows {', '.join(map(repr, extra_keys))}"
         log.repaired("foreign_part", path, fault, "it is left out")

@@ -1,4 +1,4 @@
-"""Reads stored messages and resolves their calls to tools; checks, repairs and converts messages."""
+"""Reads stored messages and resolves their calls; checks, repairs and converts messages."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -217,7 +217,9 @@ def _resolve_part(
 
 
 def _is_ambiguous(shape: Shape, part: ToolCallPart, arguments: Any) -> bool:
-    """Whether stored arguments may have had another meaning under an earlier version of the schema."""
+    """Whether stored arguments may have had another meaning under an earlier version of the
+    schema.
+    """
     may_be_ambiguous = any(
         isinstance(difference, Loss) and difference.ambiguous for difference in shape.differences
     )

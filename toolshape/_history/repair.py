@@ -1,4 +1,4 @@
-"""Repairs messages according to a provider's rules, and reports the faults that cannot be repaired."""
+"""Repairs messages by a provider's rules, and reports the faults that cannot be repaired."""
 
 import json
 import re

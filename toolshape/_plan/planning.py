@@ -144,7 +144,9 @@ def _look_at_the_end(results: Results, ready: "list[Ready]", handlers: Handlers)
 
 
 def failed_response(words: str, body: Any, *, may_quote: bool) -> ResponseError:
-    """Return the error of a response that the provider ended with an error; its body has all words."""
+    """Return the error of a response that the provider ended with an error; its body has all
+    words.
+    """
     said = _HIDDEN_WORDS if may_quote else words[:_LONGEST_ERROR]
     return ResponseError(f"the provider ended the response with an error: {said}", body=body)
 

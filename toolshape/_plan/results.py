@@ -79,7 +79,8 @@ class Answer(Generic[T]):
     __module__ = "toolshape"
 
     __slots__ = (
-        "_is_secret", "_reading", "_tool", "assistant", "coercions", "error", "finish", "finish_raw", "provider", "raw", "results", "text", "value",
+        "_is_secret", "_reading", "_tool", "assistant", "coercions", "error", "finish",
+        "finish_raw", "provider", "raw", "results", "text", "value",
     )  # fmt: skip
 
     def __init__(
@@ -208,7 +209,9 @@ class Streamed(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What is kept of a response where its body is not: in pickled results, and of a restored turn."""
+    """What is kept of a response where its body is not: in pickled results, and of a restored
+    turn.
+    """
 
     usage: Usage | None
     ending: Ending
@@ -564,7 +567,9 @@ class Results(Sequence[Result]):
 
     @property
     def warnings(self) -> tuple[ResponseWarning, ...]:
-        """What needs attention in the response, although it could be read; see ``ResponseWarning``."""
+        """What needs attention in the response, although it could be read; see
+        ``ResponseWarning``.
+        """
         urgent = urgent_warnings(self, ending_of_results(self))
         return (*urgent, *_quiet_warnings(self, is_told=bool(urgent)))
 

@@ -66,8 +66,10 @@ class Session:
     __module__ = "toolshape"
 
     __slots__ = (
-        "_active", "_done", "_ended", "_finished", "_form", "_handlers", "_known", "_lock", "_observe", "_owes_go_on", "_planned", "_provider",
-        "_responses", "_state", "_text", "_thinking", "_told", "_told_of", "_told_to_go_on", "_waiting", "_withdrawn", "model",
+        "_active", "_done", "_ended", "_finished", "_form", "_handlers", "_known", "_lock",
+        "_observe", "_owes_go_on", "_planned", "_provider",
+        "_responses", "_state", "_text", "_thinking", "_told", "_told_of", "_told_to_go_on",
+        "_waiting", "_withdrawn", "model",
         "new_text", "new_thinking", "warnings",
     )  # fmt: skip
 

@@ -5,13 +5,15 @@ modules change a state only through this module. They name an event; the table s
 event is allowed, and which state follows. An event that the table does not allow is a bug in
 toolshape, and raises ``AssertionError``.
 
-- refused: The arguments are invalid, there is no such tool, or the call holds the structured answer.
+- refused: The arguments are invalid, there is no such tool, or the call holds the structured
+answer.
   The call got its result when the plan was made.
 - ready: The call may run, and no run has claimed it.
 - pending: The call needs approval first.
 - approved: The call is approved, and may run like a ``ready`` call.
 - given away: A token holds the call: only a plan that is resumed with this token runs it.
-- claimed: A run has claimed the call and has not begun it. If the run is interrupted, the call may be
+- claimed: A run has claimed the call and has not begun it. If the run is interrupted, the call may
+be
   claimed again.
 - asking: A run asks the ledger whether the call has run before.
 - running: The tool, or a hook around it, was called.
@@ -20,7 +22,8 @@ toolshape, and raises ``AssertionError``.
 - unknown: The ledger knows that the call was begun, but not how it ended; the answer says so.
 - cancelled: The run was interrupted while the tool ran: nobody runs the call any more, and it does
   not run again.
-- elsewhere: The call had begun when the turn was stored: somebody may still run it. A ledger answers
+- elsewhere: The call had begun when the turn was stored: somebody may still run it. A ledger
+answers
   such calls; without one, a person decides.
 
 Most plans are made by ``dispatch``, run once by the thread that made them, and need no controls.

@@ -18,7 +18,9 @@ class Steps(Protocol):
         ...
 
     async def blocking(self, work: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
-        """Run blocking work; if the caller is cancelled meanwhile, wait for the work and undo it."""
+        """Run blocking work; if the caller is cancelled meanwhile, wait for the work and undo
+        it.
+        """
         ...
 
     async def sleep(self, seconds: float) -> None:

@@ -237,7 +237,9 @@ class ArgumentsReader(Protocol):
         """
 
     def unchecked(self, arguments: Any) -> list[tuple[str, str]]:
-        """Return the paths of received values that were not checked in full, each with the pattern."""
+        """Return the paths of received values that were not checked in full, each with the
+        pattern.
+        """
         raise NotImplementedError
 
 
@@ -282,7 +284,9 @@ class Call(NamedTuple):
 
     @property
     def arguments(self) -> JsonObject | None:
-        """The arguments in canonical form, before coercion; ``None`` if they are not a JSON object."""
+        """The arguments in canonical form, before coercion; ``None`` if they are not a JSON
+        object.
+        """
         value = self.arguments_raw
         text = plain_text(value)
         if text is not None and not (self.reader is not None and self.reader.takes_text):

@@ -4,11 +4,11 @@ ToolshapeError
 |- DefinitionError   the developer, at ``@tool``: lists every problem of the function at once
 |- ExportError       the developer, at export: the tool cannot be sent to this provider
 |- HistoryError      the developer, at a request: the conversation cannot be sent to this provider
-|- UsageError        the developer, in use: an injected value is missing, a method is not bound, a loop is running
-|- ResponseError     the integrator: the body is not a response of any known family
-|- TokenError        the integrator: the given token cannot resume a paused plan
-|- AnswerError       the model: carried in ``Answer.error``; raised only by ``Answer.unwrap``
-`- CallError         the model: carried in ``Result.error``; raised only by ``Tool.call`` and ``Result.unwrap``
+|- UsageError        the developer, in use: an injected value is missing, a method is not bound, a
+loop is running |- ResponseError     the integrator: the body is not a response of any known family
+|- TokenError        the integrator: the given token cannot resume a paused plan |- AnswerError
+the model: carried in ``Answer.error``; raised only by ``Answer.unwrap`` `- CallError         the
+model: carried in ``Result.error``; raised only by ``Tool.call`` and ``Result.unwrap``
 
 ``ToolError`` is outside the tree: a tool raises it to send its own message to the model.
 """
@@ -230,7 +230,9 @@ class ResponseError(ToolshapeError):
 
 
 class TokenError(ToolshapeError):
-    """A token cannot resume a paused plan here and now. No tool was run; ``rule`` names the reason."""
+    """A token cannot resume a paused plan here and now. No tool was run; ``rule`` names the
+    reason.
+    """
 
     def __init__(self, rule: TokenRule, message: str) -> None:
         self.rule: TokenRule = rule

@@ -55,7 +55,9 @@ def found_text(names: Iterable[Any]) -> str:
 
 
 def found_names(text: Any) -> list[str] | None:
-    """Return the names in the text of a search's result; ``None`` if it is none, or found nothing."""
+    """Return the names in the text of a search's result; ``None`` if it is none, or found
+    nothing.
+    """
     try:
         found = json.loads(text)["tools"]
         return [str(tool["name"]) for tool in found] or None

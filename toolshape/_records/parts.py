@@ -124,16 +124,20 @@ def named(part: Image | File) -> str:
 
 
 _OTHER_NAMES = {
-    "image/jpg": "image/jpeg", "audio/mp3": "audio/mpeg", "audio/x-mp3": "audio/mpeg", "audio/wave": "audio/wav",
+    "image/jpg": "image/jpeg", "audio/mp3": "audio/mpeg", "audio/x-mp3": "audio/mpeg",
+    "audio/wave": "audio/wav",
     "audio/x-wav": "audio/wav", "audio/vnd.wave": "audio/wav",
 }  # fmt: skip
 """Maps media type names that no provider lists to the equivalent names that providers list."""
 
 
 _MEDIA_TYPE_BY_EXTENSION = {
-    "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp",
-    "heic": "image/heic", "bmp": "image/bmp", "svg": "image/svg+xml", "pdf": "application/pdf", "txt": "text/plain",
-    "md": "text/markdown", "csv": "text/csv", "html": "text/html", "json": "application/json", "mp3": "audio/mpeg",
+    "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif",
+    "webp": "image/webp",
+    "heic": "image/heic", "bmp": "image/bmp", "svg": "image/svg+xml", "pdf": "application/pdf",
+    "txt": "text/plain",
+    "md": "text/markdown", "csv": "text/csv", "html": "text/html", "json": "application/json",
+    "mp3": "audio/mpeg",
     "wav": "audio/wav", "mp4": "video/mp4", "webm": "video/webm", "mov": "video/quicktime",
     "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",

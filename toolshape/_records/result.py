@@ -208,7 +208,8 @@ class ResponseWarning(NamedTuple):
     """
 
     rule: Literal[
-        "call_in_text", "cut_at_length", "empty_answer", "events_lost", "malformed_call", "no_end", "not_over", "other_choice", "withdrawn",
+        "call_in_text", "cut_at_length", "empty_answer", "events_lost", "malformed_call", "no_end",
+        "not_over", "other_choice", "withdrawn",
         "pattern_not_checked", "provider_error", "template_mark", "unread", "waits_for_app",
     ]  # fmt: skip
     text_format: str

@@ -14,7 +14,9 @@ an arrow drops if they are null.
 
 
 def chain_arrows(arrows: Sequence[Arrow]) -> Arrow | None:
-    """Return one arrow that applies all given arrows in order, or ``None`` if there are no arrows."""
+    """Return one arrow that applies all given arrows in order, or ``None`` if there are no
+    arrows.
+    """
     if not arrows:
         return None
     if len(arrows) == 1:

@@ -118,7 +118,9 @@ def _merge_with_branch(beside: JsonSchema, branch: JsonSchema, at: Place) -> Jso
 
 
 def drop_impossible_fields(node: JsonSchema, at: Place) -> Change | None:
-    """Remove optional fields that admit no value; toolshape rejects a call that sends such a field."""
+    """Remove optional fields that admit no value; toolshape rejects a call that sends such a
+    field.
+    """
     impossible_names = [
         name
         for name, inner in node.get("properties", {}).items()
@@ -160,7 +162,9 @@ def patterns_as_maps(schema: JsonSchema) -> Lens:
 
 
 def _pattern_as_map(node: JsonSchema, at: Place) -> Change | None:
-    """Replace ``patternProperties`` by ``additionalProperties``, which admits fields with any name."""
+    """Replace ``patternProperties`` by ``additionalProperties``, which admits fields with any
+    name.
+    """
     patterns = node.get("patternProperties")
     if not patterns:
         return None

@@ -271,7 +271,9 @@ class _Generator:
         )
 
     def height(self, schema: Any, seen: frozenset[str] = frozenset()) -> float:
-        """Return the minimum depth of a schema's values, or infinity if the schema requires itself."""
+        """Return the minimum depth of a schema's values, or infinity if the schema requires
+        itself.
+        """
         if not isinstance(schema, dict):
             return 0
         # A schema that refers to itself has finite values only by way of a branch that does not.
@@ -340,7 +342,9 @@ class _Generator:
         return members
 
     def fill(self, found: JsonObject, node: JsonObject, others: list[str], depth: int) -> None:
-        """Add fields up to ``minProperties``, and up to two more if the object admits other fields."""
+        """Add fields up to ``minProperties``, and up to two more if the object admits other
+        fields.
+        """
         least, most = node.get("minProperties", 0), node.get("maxProperties", math.inf)
         # Declared fields are taken first, because only they are sure to be admitted. Then come
         # names that fit a pattern, or free ones. A name may be drawn twice, or its pattern may

@@ -203,6 +203,8 @@ def group(name: Literal["items", "fields", "if"]) -> frozenset[str]:
 
 ANNOTATIONS = frozenset(keywords("annotates"))
 """The keywords that constrain no value, and name no schema."""
+COUNTS = frozenset(key.name for key in KEYWORDS if key.bound and key.kinds != _NUMBER)
+"""The keywords that bound how many there are: characters, items or fields."""
 UNIONS = keywords("applies", holds="schemas", at="place")
 """``anyOf``, ``oneOf`` and ``allOf``: the keywords whose schemas describe the value itself."""
 HOLDS_SCHEMAS = frozenset(keyword.name for keyword in KEYWORDS if keyword.holds != "value")

@@ -34,7 +34,9 @@ def grammar_size(schema: JsonSchema) -> GrammarSize:
 
 
 def at_most(optional: int, unions: int) -> Check:
-    """Return a check that a schema has at most the given numbers of optional properties and unions."""
+    """Return a check that a schema has at most the given numbers of optional properties and
+    unions.
+    """
 
     def grammar(node: JsonSchema, at: Place) -> str | None:
         if not at.is_root:

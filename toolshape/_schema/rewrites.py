@@ -437,8 +437,8 @@ def tuple_as_object(node: JsonSchema, at: Place) -> Change | None:
     prefix = node.get("prefixItems")
     if not prefix:
         return None
-    # JSON Schema counts 1.0 as an integer. Places after ``maxItems`` are never filled.
-    least, most = int(node.get("minItems", 0)), node.get("maxItems", math.inf)
+    # Places after ``maxItems`` are never filled.
+    least, most = node.get("minItems", 0), node.get("maxItems", math.inf)
     prefix = prefix[: max(int(min(most, len(prefix))), 1)]
     names = [f"item_{index + 1}" for index in range(len(prefix))]
     properties: dict[str, Any] = dict(zip(names, prefix, strict=True))

@@ -25,7 +25,9 @@ from toolshape._schema.patterns import is_bounded
 from toolshape._schema.references import Resolve
 from toolshape._schema.values import is_equal_json
 
-_DEPTH = 64  # the limit for nested branches and references at one place in a value; a schema may refer to itself
+# The limit for nested branches and references at one place in a value; a schema may refer to
+# itself.
+_DEPTH = 64
 _ALL = 1_000_000
 _SEVERAL = 2
 _MOST_COMPARED = 10_000  # the limit for pairs of nodes in one comparison of two schemas
@@ -286,7 +288,9 @@ def _has_only_type(schema: Mapping[str, Any], name: str) -> bool:
 
 
 class _BranchPair:
-    """Compares two schemas, within a budget of node pairs, and of nodes for the constants in them."""
+    """Compares two schemas, within a budget of node pairs, and of nodes for the constants in
+    them.
+    """
 
     __slots__ = ("fit", "left", "resolve")
 

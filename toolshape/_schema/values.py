@@ -284,11 +284,12 @@ def is_finite(value: Any) -> bool:
 # Equality. Each function answers a different question, and no two of them agree on all values:
 #
 #                                      1, 1.0  1, True  NaN, NaN  -0.0, 0.0  sets       used by
-#   is_equal_json                      equal   not      not       equal      lists      JSON Schema: enum, const
-#   is_same_text                       not     not      not       equal      lists      enum, const: definitions
-#   is_same_value                      equal   not      equal     equal      unordered  evaluations, replay
-#   validation.pydantic_faults.is_same not     not      equal     equal      lists      which value was rejected
-#   contract.inclusion.is_same_json    not     not      not       not        lists      schemas in a contract
+# is_equal_json                      equal   not      not       equal      lists      JSON Schema:
+# enum, const is_same_text                       not     not      not       equal      lists
+# enum, const: definitions is_same_value                      equal   not      equal     equal
+# unordered evaluations, replay validation.pydantic_faults.is_same not     not      equal     equal
+# lists which value was rejected contract.inclusion.is_same_json    not     not      not       not
+# lists schemas in a contract
 #
 # The last two functions stay in their modules: is_same depends on WrittenFloat, is_same_json on a
 # lock file's text.
@@ -327,8 +328,9 @@ def is_same_value(one: Any, other: Any) -> bool:
 
     Sets have no order; Decimals and instants are compared by value, not by text. Both values are
     JSON, with ``WrittenSet`` and ``WrittenText`` for values that JSON cannot represent. If only one
-    side has such a value, the other side's plain text or list is read as the same type. JSON's types are
-    distinct: ``1`` equals ``1.0``, but neither ``True`` nor ``"1"``. ``NaN`` equals itself.
+    side has such a value, the other side's plain text or list is read as the same type. JSON's
+    types are distinct: ``1`` equals ``1.0``, but neither ``True`` nor ``"1"``. ``NaN`` equals
+    itself.
     """
     # Numbers come first, because 1 and 1.0 are of two types and one value. The types at the end
     # tell True from 1 and a text from a number, which Python or a reader might take for the same.
@@ -484,7 +486,9 @@ def _is_equal_scalar(one: Any, other: Any) -> bool:
 
 
 def is_whole(arguments: Any) -> bool:
-    """Whether streamed arguments are complete: an object, or the complete JSON text of an object."""
+    """Whether streamed arguments are complete: an object, or the complete JSON text of an
+    object.
+    """
     if not isinstance(arguments, str) or not arguments.rstrip().endswith("}"):
         return isinstance(arguments, dict)
     try:

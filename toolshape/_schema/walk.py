@@ -667,7 +667,9 @@ class _Walk:
     def branches(
         self, node: JsonSchema, keyword: str, path: str, stack: tuple[str, ...]
     ) -> list[_Step]:
-        """Rewrite the branches of a union; if several references are cut, they become one branch."""
+        """Rewrite the branches of a union; if several references are cut, they become one
+        branch.
+        """
         cut_references = [
             branch
             for branch in node[keyword]

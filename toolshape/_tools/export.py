@@ -309,7 +309,9 @@ def _is_harmful(spec: Spec, loss: Loss) -> bool:
 
 
 def export_problems(rules: SchemaRules, schema: Any, *, is_strict: bool) -> list[Problem]:
-    """Return the problems that would make a provider with these rules refuse the rewritten schema."""
+    """Return the problems that would make a provider with these rules refuse the rewritten
+    schema.
+    """
     return broken(schema, (*rules.refuses, *(rules.refuses_strict if is_strict else ())))
 
 
@@ -416,7 +418,9 @@ def _try_passes(
 def _export_verbatim(
     provider: Provider, spec: Spec, verbatim: Verbatim, strict: Strictness
 ) -> WireTool:
-    """Return the author's entry unchanged, if the provider accepts it and no option contradicts it."""
+    """Return the author's entry unchanged, if the provider accepts it and no option contradicts
+    it.
+    """
     problems = export_problems(provider.schema, verbatim.schema, is_strict=verbatim.is_strict)
     if strict != "auto" and strict is not verbatim.is_strict and provider.schema.strict is not None:
         if verbatim.is_strict:

@@ -58,9 +58,12 @@ class Handler:
     """
 
     __slots__ = (
-        "_canonical", "_context", "_may_return_null", "approve", "back", "bound_strict", "check_output", "contexts", "effects", "group", "has_needs", "hooks",
-        "invoke", "is_async", "is_awaited", "is_controlled", "is_framed", "is_guarded", "is_indirect", "is_looked_at", "is_plain", "is_plain_async", "is_untrusted",
-        "kind", "limit", "longest_result", "name", "record", "runs_alone", "runs_code", "runs_last", "says_text", "shape", "takes_text",
+        "_canonical", "_context", "_may_return_null", "approve", "back", "bound_strict",
+        "check_output", "contexts", "effects", "group", "has_needs", "hooks",
+        "invoke", "is_async", "is_awaited", "is_controlled", "is_framed", "is_guarded",
+        "is_indirect", "is_looked_at", "is_plain", "is_plain_async", "is_untrusted",
+        "kind", "limit", "longest_result", "name", "record", "runs_alone", "runs_code", "runs_last",
+        "says_text", "shape", "takes_text",
         "timeout", "tool", "validate", "wire_name", "write", "written",
     )  # fmt: skip
     kind: Kind
@@ -205,7 +208,9 @@ class Handler:
             return None
 
     def unchecked(self, arguments: Any) -> list[tuple[str, str]]:
-        """Return the paths of received values that were not checked in full, each with the pattern."""
+        """Return the paths of received values that were not checked in full, each with the
+        pattern.
+        """
         find_unchecked = self.record.source.find_unchecked
         if find_unchecked is None or _length(arguments) < self.record.source.shortest_unchecked:
             return []

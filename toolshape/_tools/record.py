@@ -103,7 +103,9 @@ class Record:
 
     @functools.cached_property
     def approves_by_inject(self) -> bool:
-        """Whether ``approve=`` is a function that takes the injected values as a second argument."""
+        """Whether ``approve=`` is a function that takes the injected values as a second
+        argument.
+        """
         approve: Any = self.options.approve
         return not isinstance(approve, bool) and _takes_injected_values(approve)
 
@@ -202,7 +204,9 @@ class Record:
         return _validation.output_checker.compile_output_check(self.name, self.output.schema)
 
     def log_findings(self) -> None:
-        """Log the findings about this tool, such as a missing description, but only the first time."""
+        """Log the findings about this tool, such as a missing description, but only the first
+        time.
+        """
         _ = self._logged_findings
 
     @functools.cached_property

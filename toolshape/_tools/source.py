@@ -231,7 +231,9 @@ class DefinitionSource:
         return copy.deepcopy(dict(validated))
 
     def comparable(self, validated: Any, *, reveals: bool) -> JsonObject:
-        """Return the same as ``written``: JSON needs no marks for comparison, and hides no secrets."""
+        """Return the same as ``written``: JSON needs no marks for comparison, and hides no
+        secrets.
+        """
         del reveals
         return self.written(validated)
 

@@ -27,7 +27,8 @@ from toolshape._validation.coercion import OMIT, Expected, ExpectedAt, Parse, is
 from toolshape._validation.faults import Fault, path_of
 
 _MOST_ROUNDS = 6  # JSON text may contain JSON text in its strings: each round coerces one layer
-_MOST_WORK = 1_000_000  # units of about 0.2 microseconds; the limit protects against values with very many faults
+# Units of about 0.2 microseconds; the limit protects against values with very many faults.
+_MOST_WORK = 1_000_000
 _WORK_OF_TRYING = 200  # for each union branch, in addition to the work for the size of the value
 WORK_OF_FAULT = 40
 _BYTES_AT_ONCE = 10
@@ -85,7 +86,9 @@ class Checker(NamedTuple):
     of_node: Callable[[Any, Location], Expected] | None = None
 
     def expected_at(self, fault: Fault) -> Expected | None:
-        """Return what the schema expects at the place of a fault, or ``None`` if that is unknown."""
+        """Return what the schema expects at the place of a fault, or ``None`` if that is
+        unknown.
+        """
         expected = self.expected(fault.at[:-1] if fault.rule == "unknown" else fault.at)
         if fault.node is None or self.of_node is None or (expected is not None and expected.kinds):
             return expected

@@ -251,10 +251,11 @@ def _build_expected(
 
 def _unwrap(node: Node, definitions: Definitions, config: Node | None) -> _Unwrapped:
     """Follow the wrappers of a node inwards, and collect what they set."""
-    # The config of a class is for its fields; the one around it decides about the class itself. Of a
-    # chain only the first step gets what the model wrote.
+    # The config of a class is for its fields; the one around it decides about the class itself. Of
+    # a chain only the first step gets what the model wrote.
     unwrapped = _Unwrapped(config)
-    is_authors = True  # until a lax-or-strict node: inside such a node, pydantic sets ``strict``, not the author
+    # Until a lax-or-strict node: inside such a node, pydantic sets ``strict``, not the author.
+    is_authors = True
     while True:
         kind = node["type"]
         unwrapped.strict = unwrapped.strict or (is_authors and node.get("strict") is True)

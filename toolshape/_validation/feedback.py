@@ -141,8 +141,9 @@ def _expectation(fault: Fault, nodes: Sequence[JsonSchema], schema: JsonSchema) 
     """Say what was expected at a place: by the validator's error, with what the
     schema says of that kind of value.
     """
-    # ``nodes`` are those of every branch that may stand at the place. For choices and limits, one that
-    # admits the value is not why it was refused: to name it would tell the model to send what it sent.
+    # ``nodes`` are those of every branch that may stand at the place. For choices and limits, one
+    # that admits the value is not why it was refused: to name it would tell the model to send what
+    # it sent.
     violation = fault.violation
     if violation is None:
         return expected_of(nodes)
@@ -177,7 +178,9 @@ def _expectation(fault: Fault, nodes: Sequence[JsonSchema], schema: JsonSchema) 
 
 
 def _is_said(limit: str, said: str) -> bool:
-    """Return whether a description names a limit already, perhaps in a range: ``of 2 to 3 items``."""
+    """Return whether a description names a limit already, perhaps in a range: ``of 2 to 3
+    items``.
+    """
     counts = [word for word in limit.split() if word.isdigit()]
     # With blanks, there are enough.
     is_count = limit.startswith("of at ") and " without " not in limit
@@ -242,7 +245,9 @@ def faults_of_meant_branch(
 
 
 def _is_of_another_kind(fault: Fault, place: Location) -> bool:
-    """Return whether a fault rules out its branch, because the value has a different type or tag."""
+    """Return whether a fault rules out its branch, because the value has a different type or
+    tag.
+    """
     if fault.location == place:
         breaks_limit = fault.violation is not None and bool(fault.violation.limit)
         return not (fault.message or breaks_limit)

@@ -211,9 +211,9 @@ def _is_about_found(
     """
     # A before validator may replace a value, and pydantic then reports errors about something that
     # the model never wrote, at a place that may not exist. Such an error must not be shown as the
-    # model's. The value decides; for an unknown field also its name; for a missing field, whose value
-    # is the object around it, the name alone (a tuple has positions, and no names). Comparing large
-    # values is remembered by place, because one object may have hundreds of errors.
+    # model's. The value decides; for an unknown field also its name; for a missing field, whose
+    # value is the object around it, the name alone (a tuple has positions, and no names). Comparing
+    # large values is remembered by place, because one object may have hundreds of errors.
     seen_value, last = error["input"], error["loc"][-1] if error["loc"] else ""
     if rule == "missing":
         names = () if place is None else (*place.fields(), *place.tags)

@@ -79,17 +79,20 @@ OF_PYDANTIC: Mapping[str, Reading] = {
     **_kinds("number", "float_type", "float_parsing", "finite_number"),
     **_kinds("string", "string_type", "string_unicode", "bytes_type"),
     **_kinds(
-        "array", "list_type", "tuple_type", "set_type", "frozen_set_type", "deque_type", "iterable_type", "named_tuple_type"
+        "array", "list_type", "tuple_type", "set_type", "frozen_set_type", "deque_type",
+        "iterable_type", "named_tuple_type"
     ),
     **_kinds(
-        "object", "dict_type", "model_type", "dataclass_type", "mapping_type", "counter_type", "frozen_dict_type",
+        "object", "dict_type", "model_type", "dataclass_type", "mapping_type", "counter_type",
+        "frozen_dict_type",
         "ordered_dict_type",
     ),
     **_kinds("decimal number", "decimal_type", "decimal_parsing"),
     **_kinds("fraction (1/3, 0.5)", "fraction_type", "fraction_parsing"),
     **_kinds("complex number (1+2j)", "complex_type", "complex_str_parsing"),
     **_kinds(FORMAT_PHRASES["date"], "date_type", "date_parsing", "date_from_datetime_parsing"),
-    **_kinds(FORMAT_PHRASES["date-time"], "datetime_type", "datetime_parsing", "datetime_from_date_parsing"),
+    **_kinds(FORMAT_PHRASES["date-time"], "datetime_type", "datetime_parsing",
+    "datetime_from_date_parsing"),
     **_kinds(FORMAT_PHRASES["time"], "time_type", "time_parsing"),
     **_kinds(FORMAT_PHRASES["duration"], "time_delta_type", "time_delta_parsing"),
     **_kinds(FORMAT_PHRASES["uuid"], "uuid_type", "uuid_parsing"),
@@ -118,7 +121,8 @@ FOLLOWING = frozenset({"default_factory_not_called"})
 """pydantic's error types that follow from another error, and are told only if there is no other."""
 REJECTED = frozenset(
     {"arguments_type", "missing_keyword_only_argument", "missing_positional_only_argument",
-     "unexpected_positional_argument", "multiple_argument_values", "is_instance_of", "dataclass_exact_type", "invalid_key",
+     "unexpected_positional_argument", "multiple_argument_values", "is_instance_of",
+     "dataclass_exact_type", "invalid_key",
      "ellipsis_error", "missing_sentinel_error", "recursion_loop", "recursion_depth_exceeded"}
 )  # fmt: skip
 """Error types that only a core schema of the author's own can cause: they are about

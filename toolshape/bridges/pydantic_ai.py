@@ -68,7 +68,8 @@ _NOT_GIVEN: Any = object()
 __all__ = ["from_pydantic_ai", "to_pydantic_ai"]
 _PROVIDERS: Mapping[str, str] = {
     "AnthropicModel": "anthropic", "BedrockConverseModel": "bedrock", "CerebrasModel": "cerebras",
-    "CohereModel": "cohere", "GoogleModel": "gemini", "GroqModel": "groq", "HuggingFaceModel": "huggingface",
+    "CohereModel": "cohere", "GoogleModel": "gemini", "GroqModel": "groq",
+    "HuggingFaceModel": "huggingface",
     "MistralModel": "mistral", "OllamaModel": "ollama", "OpenAIChatModel": "openai",
     "OpenAIResponsesModel": "openai-responses", "OpenRouterModel": "openrouter", "XaiModel": "xai",
 }  # fmt: skip
@@ -190,7 +191,9 @@ def _tool(name: str, bridge_for: Any) -> PydanticTool[Any]:
 
 
 class _Unchecked:
-    """Accepts all arguments: toolshape validates the model's original arguments later, in ``call``."""
+    """Accepts all arguments: toolshape validates the model's original arguments later, in
+    ``call``.
+    """
 
     def validate_json(self, given: str | bytes | bytearray, **_: Any) -> dict[str, Any]:
         return _as_dict(given)

@@ -42,7 +42,8 @@ _OF_TYPE: Mapping[str, tuple[str, ...]] = {
 states for one of its forms only.
 """
 _COERCED = frozenset(
-    {"int", "float", "bool", "str", "bytes", "list", "tuple", "set", "frozenset", "date", "datetime", "time", "timedelta",
+    {"int", "float", "bool", "str", "bytes", "list", "tuple", "set", "frozenset", "date",
+    "datetime", "time", "timedelta",
      "decimal", "uuid", "enum", "url", "dict", "model", "dataclass", "typed-dict", "lax-or-strict"}
 )  # fmt: skip
 """The types whose values a strict field takes in one form only."""
@@ -139,7 +140,9 @@ def _digest(function: Any) -> str:
 
 
 def _texts_of(function: Any) -> Iterator[str]:
-    """Yield what decides an author's function; nothing in it differs from one process to the next."""
+    """Yield what decides an author's function; nothing in it differs from one process to the
+    next.
+    """
     if isinstance(function, functools.partial):
         yield from _texts_of(function.func)
         yield f"{function.args} {function.keywords}"

@@ -309,7 +309,9 @@ class _Walk:
         return {**wrapper["root"], "$defs": {**self._old.get("$defs", {}), **definitions}}
 
     def _rename_references(self, node: Any) -> Any:
-        """Return a node of the new schema, with references that point to the prefixed definitions."""
+        """Return a node of the new schema, with references that point to the prefixed
+        definitions.
+        """
         if isinstance(node, list):
             return [self._rename_references(item) for item in node]
         if not isinstance(node, dict):

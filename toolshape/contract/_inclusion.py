@@ -271,7 +271,8 @@ class Proof:
             return True
         if "propertyNames" in narrow:
             return self.includes(wide["propertyNames"], narrow["propertyNames"])
-        # Without words of its own about names, a schema must list all of them: a pattern lists none.
+        # Without words of its own about names, a schema must list all of them: a pattern lists
+        # none.
         if narrow.get("additionalProperties") is not False or narrow.get("patternProperties"):
             return False
         names = list(narrow.get("properties", {}))

@@ -158,7 +158,8 @@ def _lock_tool(
 ) -> Locked:
     spec = tool.spec
     return Locked(
-        spec.name, spec.title, spec.description, spec.parameters, spec.output, tuple(sorted(spec.effects)),
+        spec.name, spec.title, spec.description, spec.parameters, spec.output,
+        tuple(sorted(spec.effects)),
         tuple(spec.examples), coerce, fingerprints, _checks_of_tool(tool, spec),
     )  # fmt: skip
 
@@ -180,7 +181,9 @@ def _checks_of_tool(tool: Tool[..., Any], spec: Spec) -> Checks:
 
 
 def dump_lock(contract: Contract) -> str:
-    """Return the text of a lock file: JSON with a line for each value, in the order of the tools."""
+    """Return the text of a lock file: JSON with a line for each value, in the order of the
+    tools.
+    """
     content: JsonObject = {
         "version": _VERSION,
         "providers": list(contract.providers),

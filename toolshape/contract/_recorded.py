@@ -55,8 +55,10 @@ def broken_calls(found: Diff, replayed: Replay) -> BrokenCalls:
         for change in found.changes
     ]
     return BrokenCalls(
-        calls=replayed.calls, broken=len(refusals), by_tool=Counter(replay.tool for replay in refusals),
-        by_change=tuple(by_change), not_compared=replayed.not_compared, unreadable=len(replayed.unreadable),
+        calls=replayed.calls, broken=len(refusals),
+        by_tool=Counter(replay.tool for replay in refusals),
+        by_change=tuple(by_change), not_compared=replayed.not_compared,
+        unreadable=len(replayed.unreadable),
     )  # fmt: skip
 
 

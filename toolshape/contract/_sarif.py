@@ -1,4 +1,4 @@
-"""Converts changes to SARIF 2.1.0, which code hosts show beside the source lines of the functions."""
+"""Converts changes to SARIF 2.1.0, which code hosts show beside the functions' source lines."""
 
 import inspect
 import json

@@ -38,15 +38,21 @@ Formats: TypeAlias = Literal["open", "checked", "certain"]
 if any type with this format may refuse it, and refuses every string of an unknown format.
 """
 _TYPES: dict[str, Any] = {
-    "date": date, "date-time": datetime, "duration": timedelta, "time": time, "ipv4": IPv4Address, "ipv6": IPv6Address,
+    "date": date, "date-time": datetime, "duration": timedelta, "time": time, "ipv4": IPv4Address,
+    "ipv6": IPv6Address,
     "ipv4network": IPv4Network, "ipv6network": IPv6Network, "ipv4interface": IPv4Interface,
-    "ipv6interface": IPv6Interface, "ipvanyaddress": pydantic.IPvAnyAddress, "ipvanynetwork": pydantic.IPvAnyNetwork,
-    "ipvanyinterface": pydantic.IPvAnyInterface, "uuid": UUID, "uuid1": pydantic.UUID1, "uuid3": pydantic.UUID3,
-    "uuid4": pydantic.UUID4, "uuid5": pydantic.UUID5, "uuid6": pydantic.UUID6, "uuid7": pydantic.UUID7,
-    "uuid8": pydantic.UUID8, "email": pydantic.EmailStr, "name-email": pydantic.NameEmail, "uri": pydantic.AnyUrl,
+    "ipv6interface": IPv6Interface, "ipvanyaddress": pydantic.IPvAnyAddress,
+    "ipvanynetwork": pydantic.IPvAnyNetwork,
+    "ipvanyinterface": pydantic.IPvAnyInterface, "uuid": UUID, "uuid1": pydantic.UUID1,
+    "uuid3": pydantic.UUID3,
+    "uuid4": pydantic.UUID4, "uuid5": pydantic.UUID5, "uuid6": pydantic.UUID6,
+    "uuid7": pydantic.UUID7,
+    "uuid8": pydantic.UUID8, "email": pydantic.EmailStr, "name-email": pydantic.NameEmail,
+    "uri": pydantic.AnyUrl,
     "base64": pydantic.Base64Str, "base64url": pydantic.Base64UrlStr, "regex": Pattern[str],
     DECIMAL: Annotated[str, StringConstraints(pattern=r"^-?(0|[1-9][0-9]{0,8})([.][0-9]{1,8})?$")],
-    LIMITED_DECIMAL: Annotated[str, StringConstraints(min_length=1, max_length=0)],  # the limits are not in the schema
+    # The limits are not in the schema.
+    LIMITED_DECIMAL: Annotated[str, StringConstraints(min_length=1, max_length=0)],
 }  # fmt: skip
 """The types for which pydantic writes these formats (2.14.3, tested by
 exporting each type, 2026-11-23).

@@ -1,4 +1,4 @@
-"""Assigns the rows of a score table to its columns so that the total score is as high as possible."""
+"""Assigns the rows of a score table to its columns, for the highest total score."""
 
 import math
 from collections.abc import Sequence

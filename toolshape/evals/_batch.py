@@ -44,7 +44,8 @@ def batch_entries(
 
     Args:
         tools: The tools for the model.
-        cases: The cases. Each needs ``messages``, and none may have ``answers``: a batch is one turn.
+        cases: The cases. Each needs ``messages``, and none may have ``answers``: a batch is one
+            turn.
         provider: The provider of the batch.
         model: The provider's name for the model.
         strict: Whether the provider must constrain arguments to the schema.

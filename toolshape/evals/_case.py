@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from toolshape._conversation.conversation import Conversation
 
 
-_SAME_TOOL = 1e-6  # Added to the score of a pair with the same tool: even a call with only wrong arguments is paired.
+# Added to the score of a pair with the same tool: even a call with only wrong arguments is paired.
+_SAME_TOOL = 1e-6
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Compares an expected call with an actual call, by the arguments that the function would receive."""
+"""Compares an expected call with an actual one, by the arguments that the function would get."""
 
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence

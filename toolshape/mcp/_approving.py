@@ -41,7 +41,8 @@ _FORM: JsonObject = {
             "type": "string",
             "title": "Why not",
             "description": "The reason that the model sees if the call is not run.",
-            "default": "",  # without a default, clients that fill forms by type answer null, which is not a string
+            # Without a default, clients that fill forms by type answer null, which is not a string.
+            "default": "",
         },
     },
     "required": ["approve"],

@@ -76,7 +76,9 @@ class Changes:
             _run_in_loop(loop, functools.partial(listener, event))
 
     def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
-        """Deliver events to a listener in this loop; return a function that ends the subscription."""
+        """Deliver events to a listener in this loop; return a function that ends the
+        subscription.
+        """
         return _add_listener(self._listeners, listener)
 
     def joined(self, session: ServerSession) -> Callable[[], None]:
@@ -282,7 +284,9 @@ def _enable_changes(
     *args: Any,
     **options: Any,
 ) -> InitializationOptions:
-    """Return a server's initialization options. By default, enable notifications of list changes."""
+    """Return a server's initialization options. By default, enable notifications of list
+    changes.
+    """
     return made(notification_options or NotificationOptions(tools_changed=True), *args, **options)
 
 

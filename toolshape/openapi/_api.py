@@ -285,7 +285,8 @@ def load(
     most_bytes: int = 1_000_000,
     **options: Any,
 ) -> Api:
-    """Read the operations of an OpenAPI document (3.0 or 3.1), which become tools when they are used.
+    """Read the operations of an OpenAPI document (3.0 or 3.1), which become tools when they are
+    used.
 
     Parameters and bodies keep their own names as arguments; those of one name that stand at
     different places are called by their place: ``path_id``, ``query_id``. Credentials are the

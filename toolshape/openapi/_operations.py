@@ -216,7 +216,9 @@ _DELETE = 0x7F
 
 
 def _free_name(name: str, taken: "Counter[str]") -> str:
-    """Return the name, or the first with a number that is free: ids may meet once they are names."""
+    """Return the name, or the first with a number that is free: ids may meet once they are
+    names.
+    """
     candidate, number = name, 1
     while taken[candidate]:
         number += 1
@@ -342,8 +344,8 @@ def _variables(given: Any) -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 def _is_at(server: _Server, base_url: str) -> bool:
     """Whether a URL is that of a server, with some values of its variables."""
-    # A relative address says only the path. All ends that a beginning of the address may have in the
-    # URL are kept, so that the time does not grow with the ways to divide it among variables.
+    # A relative address says only the path. All ends that a beginning of the address may have in
+    # the URL are kept, so that the time does not grow with the ways to divide it among variables.
     url = base_url.rstrip("/").lower()
     if not server.address.startswith("{") and "://" not in server.address:
         url = url.partition("://")[2]
@@ -376,8 +378,8 @@ def _argument_names(keys: list[tuple[str, str]]) -> dict[tuple[str, str], str]:
 
 
 def _parameter(argument: str, key: tuple[str, str], given: _Named) -> Parameter:
-    # A parameter is written in a style, or as ``content`` of one media type. Of these only JSON can be
-    # read back by every server; other types would need a writer of their own.
+    # A parameter is written in a style, or as ``content`` of one media type. Of these only JSON can
+    # be read back by every server; other types would need a writer of their own.
     where, name = _PLACES.get(key[0]), key[1]
     node = given.node
     if where is None:
@@ -418,8 +420,8 @@ def _body(document: JsonObject, node: JsonObject, place: str) -> Body | None:
     if not content:
         return None
     # A server takes any of the types that it lists, so one is chosen, in the order of
-    # ``_BODY_KINDS``: JSON keeps every value as it is, forms make texts of numbers, a text and bytes
-    # are only one value.
+    # ``_BODY_KINDS``: JSON keeps every value as it is, forms make texts of numbers, a text and
+    # bytes are only one value.
     choices: list[tuple[BodyKind, str]] = [
         (kind, media_type)
         for kind in _BODY_KINDS

@@ -37,7 +37,8 @@ def drop_read_only(schema: JsonObject) -> ReadOnly:
     """
     # A mark holds for whatever has the marked schema as a part, and so do the names of an object's
     # fields. What is gone from an object is gone from each part and branch that speaks of it, and
-    # nothing of a branch from the object: a field that one branch marks may be another's to require.
+    # nothing of a branch from the object: a field that one branch marks may be another's to
+    # require.
     definitions = schema.get("$defs", {})
     nodes = {id(node): node for node in _schemas_of(schema.get("properties"), definitions)}
     parts = {key: list(map(id, _parts(node, definitions))) for key, node in nodes.items()}
@@ -63,8 +64,8 @@ def refuse_read_only(read_only: ReadOnly, arguments: JsonObject) -> None:
     Raises:
         ToolError: One is.
     """
-    # Only what holds for an object whatever else is in it, since of a branch it is not known whether
-    # it is meant; null beside one schema is no other branch.
+    # Only what holds for an object whatever else is in it, since of a branch it is not known
+    # whether it is meant; null beside one schema is no other branch.
     definitions = read_only.schema.get("$defs", {})
     pending: list[tuple[Any, Any]] = [(read_only.schema, arguments)]
     seen = set[tuple[int, int]]()

@@ -33,8 +33,8 @@ _IN_COOKIES = re.compile(r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*")
 class Written:
     """A request without its server: the path with the query, the headers, and the body.
 
-    ``parts`` are the fields of a multipart body: names with a file's name, the content and its media
-    type. ``cookies`` are those of the arguments; the client may have others.
+    ``parts`` are the fields of a multipart body: names with a file's name, the content and its
+    media type. ``cookies`` are those of the arguments; the client may have others.
     """
 
     target: str
@@ -106,8 +106,8 @@ def _refuse_taken(
     Raises:
         ToolError: It is, or it takes the place of a credential, or of what the path says.
     """
-    # The fields of an object may be names in the query, and so be those of another argument, whether
-    # it is given or not. Those of other objects are known when they are written.
+    # The fields of an object may be names in the query, and so be those of another argument,
+    # whether it is given or not. Those of other objects are known when they are written.
     others = {
         other.name.lower()
         for other in operation.parameters
@@ -312,8 +312,8 @@ def _apart(
 def _field(body: Body, name: str, value: Any) -> Iterator[tuple[str, str]]:
     """Yield the pairs of one field of a form.
 
-    Without a word in ``encoding``, a list is its items, and an object is JSON text (Encoding Object,
-    ``contentType``).
+    Without a word in ``encoding``, a list is its items, and an object is JSON text (Encoding
+    Object, ``contentType``).
     """
     # A media type and a style exclude each other; the style counts if both are there (Encoding
     # Object). The styles are those of a query, whose writer is asked.

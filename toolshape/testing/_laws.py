@@ -452,7 +452,9 @@ def _replace_at(value: Any, step: Any, new: Any) -> Any:
 
 
 def _check_folding(provider: Provider, shown: WireTool, examples: int) -> None:
-    """Check that a response reads the same after its stream events are folded back into one body."""
+    """Check that a response reads the same after its stream events are folded back into one
+    body.
+    """
     server = provider.server
     if server is None:
         return

@@ -15,7 +15,8 @@ from toolshape._validation.faults import path_of
 from toolshape._validation.settings import ValidationSettings
 
 SlipKind = Literal[
-    "wrong_type", "wrapped", "nested_text", "null", "missing", "extra", "misspelt", "enum_case", "truncated", "doubled",
+    "wrong_type", "wrapped", "nested_text", "null", "missing", "extra", "misspelt", "enum_case",
+    "truncated", "doubled",
     "not_json",
 ]  # fmt: skip
 Outcome = Literal["coerced", "refused"]
@@ -301,7 +302,8 @@ def _slips_of_whole(name: str, arguments: JsonObject) -> Iterator[Slip]:
             "truncated", text.encode()[:length].decode(errors="ignore") or text[:1], arguments
         )
     for malformed_text in (
-        str(arguments), f"```json\n{text}\n```", f"{text[:-1]},}}", f"{text} // that is all", f"Here it is: {text}",
+        str(arguments), f"```json\n{text}\n```", f"{text[:-1]},}}", f"{text} // that is all",
+        f"Here it is: {text}",
         text.replace("}", "", 1), text.replace(",", "", 1),
     ):  # fmt: skip
         yield Slip("not_json", malformed_text, arguments)

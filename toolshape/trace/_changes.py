@@ -15,7 +15,8 @@ from toolshape.trace._privacy import Hidden, hidden_of, known_path, mask_argumen
 from toolshape.trace._stages import RecordedResponse, Stages, compute_stages
 
 ChangeKind: TypeAlias = Literal[
-    "now_unreadable", "now_readable", "other_calls", "other_tool", "now_refused", "now_accepted", "other_value",
+    "now_unreadable", "now_readable", "other_calls", "other_tool", "now_refused", "now_accepted",
+    "other_value",
     "other_coercion", "other_error",
 ]  # fmt: skip
 _MISSING = object()

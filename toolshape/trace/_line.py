@@ -171,7 +171,9 @@ def _body_json(response: Any) -> Any:
 
 
 def _request_id(response: Any, body: Any) -> str | None:
-    """Return the provider's id for the request: from the SDK object, or from a member of the body."""
+    """Return the provider's id for the request: from the SDK object, or from a member of the
+    body.
+    """
     for candidate in (
         getattr(response, "_request_id", None),
         *(member(body, name) for name in _IDS),

@@ -55,7 +55,8 @@ class Replay:
         """
         counts = {
             "responses": self.responses, "calls": self.calls, "not_compared": self.not_compared,
-            "unreadable": list(self.unreadable), "changes": len(self.changes), "regressions": len(self.regressions),
+            "unreadable": list(self.unreadable), "changes": len(self.changes),
+            "regressions": len(self.regressions),
         }  # fmt: skip
         lines = [counts, *(change.as_json() for change in self.changes)]
         return "".join(f"{json.dumps(line, ensure_ascii=False, default=str)}\n" for line in lines)

@@ -22,7 +22,9 @@ _MOST_BREAKS = (
 
 
 class Span(NamedTuple):
-    """The lines of a file whose first byte is between ``begin`` (included) and ``end`` (excluded)."""
+    """The lines of a file whose first byte is between ``begin`` (included) and ``end``
+    (excluded).
+    """
 
     path: str
     begin: int

@@ -88,8 +88,10 @@ class Stages:
             }
         coerced = [coercion._asdict() for coercion in self.coerced]
         return {
-            "raw": self.raw, "read": self.read, "resolved": self.resolved, "canonical": self.canonical,
-            "refused": problems, "validated": self.validated, "coerced": coerced, "result": self.result,
+            "raw": self.raw, "read": self.read, "resolved": self.resolved,
+            "canonical": self.canonical,
+            "refused": problems, "validated": self.validated, "coerced": coerced,
+            "result": self.result,
         }  # fmt: skip
 
 
@@ -284,7 +286,9 @@ def _stages_of_raw(
 def _stages_of_canonical(
     bound: Bound, given: JsonObject, entry: RecordedResponse, position: int
 ) -> Stages:
-    """Return the stages of a call that was recorded in canonical form, without its hidden values."""
+    """Return the stages of a call that was recorded in canonical form, without its hidden
+    values.
+    """
     name = given["wire_name"]
     handler, validate = (
         bound_tools_of(bound).handlers.find(name),

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from toolshape import Conversation, ExportError, Namespace, Registry, UsageError, tool
+from toolshape._bound.past_searches import load_found
 from toolshape._bound.search import words_of
 from toolshape._bound.targets import TargetError
 from toolshape._cli.searching import _read_questions
@@ -746,7 +747,26 @@ def test_words_of_one_sign_and_vectors_of_any_size() -> None:
         lambda texts: [[1.0] * (3 if "mail" in text else 2) for text in texts],
         lambda texts: None,
         lambda texts: [[10**400]] * len(texts),
+        lambda texts: [[]] * len(texts),
         lambda texts: [[1.0] * len(texts)] * len(texts),
     ):
         with pytest.raises(UsageError, match="embed= returned"):
             TOOLS.search(embed=wrong)("mail")
+
+
+def test_a_reference_names_the_tool_as_it_is_sent() -> None:
+    """An application that stored a tool's own name gets the name that Anthropic knows."""
+    bound = WITH_SEARCH.bind("anthropic")
+    asked = {"type": "tool_use", "id": "c", "name": "tool_search", "input": {"query": "weather"}}
+    found = {"type": "tool_reference", "tool_name": "forecast.weather"}
+    messages = [
+        {"role": "user", "content": "Will it rain?"},
+        {"role": "assistant", "content": [asked]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "c", "content": [found]}],
+        },
+    ]
+    sent = load_found(bound, messages, bound.request())
+    [block] = sent[-1]["content"]
+    assert block["content"] == [{"type": "tool_reference", "tool_name": "forecast_weather"}]

@@ -1,5 +1,7 @@
 """What a stream of Chat Completions brings in pieces that are neither text nor calls is there at its end."""
 
+import copy
+
 import pytest
 
 from toolshape import Registry
@@ -53,6 +55,23 @@ def test_parts_and_text_are_kept_in_their_order(provider, pieces, content):
     message, collector = message_of(provider, chunk(role="assistant"), *chunks)
     assert message["content"] == content
     assert collector.text == ("" if content == [THINKING] else "Hello")
+
+
+def test_an_event_that_was_fed_stays_as_it_came():
+    """Observers get the events, and a trace replays them: nothing may grow in them."""
+    events = [
+        chunk(role="assistant", content=[{"type": "text", "text": "a"}], audio={"data": "A"}),
+        chunk(content="b", audio={"data": "B"}),
+        chunk(content=[THINKING, {"type": "text", "text": "c"}]),
+        chunk(content="d"),
+    ]
+    as_they_came = copy.deepcopy(events)
+    message, _ = message_of("mistral", *events)
+    assert message["content"] == [
+        {"type": "text", "text": "ab"}, THINKING, {"type": "text", "text": "cd"}
+    ]  # fmt: skip
+    assert message["audio"] == {"data": "AB"}
+    assert events == as_they_came
 
 
 def test_what_is_repeated_is_not_joined():

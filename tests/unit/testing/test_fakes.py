@@ -29,6 +29,7 @@ from toolshape._families.wire.histories import HistoryRuleName
 from toolshape._families.wire.provider import Budget
 from toolshape._schema.generate import generate
 from toolshape.testing import Fake, Turn
+from toolshape.testing._fake.fake import parse_request
 
 
 @tool
@@ -915,6 +916,20 @@ def test_what_goes_on_from_what_the_server_keeps():
             )[0]
             == status
         )
+
+
+@pytest.mark.parametrize(("provider", "is_streamed"), [("ollama", True), ("openai", False)])
+def test_null_for_stream_is_the_providers_default(provider, is_streamed):
+    """A client may write null for what it leaves out; Ollama's server streams unless it is told not to."""
+    bodies = [
+        {**body_of(provider, keywords(provider), stream=False), "stream": None},
+        {"model": "m", "messages": [{"role": "user", "content": "Go."}]},
+    ]
+    for body in bodies:
+        raw = json.dumps(body).encode()
+        path = path_of(provider, "m", stream=False)
+        framing = parse_request(get(provider), "POST", path, raw).framing
+        assert (framing is not None) is is_streamed
 
 
 @pytest.mark.parametrize("provider", ["cohere", "ollama", "mistral"])

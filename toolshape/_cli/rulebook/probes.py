@@ -251,7 +251,9 @@ def _read_body(provider: Provider, body: JsonObject, model: str | None) -> Reque
 
 
 def _candidates(provider: Provider, model: str | None) -> Iterator[_Candidate]:
-    """Yield candidate requests, each with its twin; the requests that are cheap to send come first."""
+    """Yield candidate requests, each with its twin; the requests that are cheap to send come
+    first.
+    """
     plain = request_body(provider)
     accepted_schema = next(
         (
@@ -302,7 +304,9 @@ def _history_candidates(
 
 
 def _meet_requirements(provider: Provider, message: Message, model: str | None) -> Message:
-    """Return a message whose first call has the reasoning or the signature that the model requires."""
+    """Return a message whose first call has the reasoning or the signature that the model
+    requires.
+    """
     first_call = next((part for part in message.parts if isinstance(part, ToolCallPart)), None)
     histories = provider.histories
     if first_call is None or histories is None:

@@ -27,7 +27,9 @@ ACCEPTED = with_field(TEXT)
 
 
 def without_closing(schema: Any) -> Any:
-    """Return a schema without ``additionalProperties``, a keyword that some dialects do not have."""
+    """Return a schema without ``additionalProperties``, a keyword that some dialects do not
+    have.
+    """
     if isinstance(schema, dict):
         return {
             key: without_closing(value)

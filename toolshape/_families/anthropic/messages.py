@@ -107,7 +107,9 @@ def _read_block(block: Any, path: str) -> MessagePart:  # noqa: PLR0911 - one re
 
 
 def _document_text(block: JsonObject, kind: str) -> str:
-    """Return the text of a search result, or of a document whose source has the type ``content``."""
+    """Return the text of a search result, or of a document whose source has the type
+    ``content``.
+    """
     if kind == "search_result":
         return search_result_text(block)
     source = block.get("source")
@@ -210,7 +212,9 @@ _MEDIA_TYPES = frozenset(
 
 
 def write_piece(part: Part) -> JsonObject:
-    """Write a part of a message as a text, image or document block; describe other media as text."""
+    """Write a part of a message as a text, image or document block; describe other media as
+    text.
+    """
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     part = by_media_type(part)
@@ -458,7 +462,8 @@ def _with_references(
     if referred is None and block.get("tool_use_id") not in searches:
         return block
     found = (found_names(content) or []) if referred is None else referred
-    # ``entries`` knows each tool by its own name and by the name that is sent, which is referred to.
+    # ``entries`` knows each tool by its own name and by the name that is sent, which is referred
+    # to.
     sent_names = [entries[name]["name"] for name in found if name in entries]
     if sent_names == referred or (referred is None and not sent_names):
         return block
@@ -470,7 +475,9 @@ def _with_references(
 
 
 def _references_in(content: Any) -> list[str] | None:
-    """Return the names of the tools to which a result refers; ``None`` if it holds anything else."""
+    """Return the names of the tools to which a result refers; ``None`` if it holds anything
+    else.
+    """
     if not isinstance(content, list) or not content:
         return None
     if any(member(block, "type") != "tool_reference" for block in content):

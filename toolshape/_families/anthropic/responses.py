@@ -182,7 +182,9 @@ def _join(block: JsonObject, delta: JsonObject) -> None:
 
 
 def text_delta(event: JsonObject) -> TextDelta:
-    """Return the text in an event: in a delta, or in the start of a block that already holds text."""
+    """Return the text in an event: in a delta, or in the start of a block that already holds
+    text.
+    """
     piece = event.get("delta") or event.get("content_block") or {}
     if event.get("type") not in ("content_block_delta", "content_block_start"):
         return NO_TEXT

@@ -30,12 +30,14 @@ FORMATS = (
     "uuid",
 )
 STRICT_KEYWORDS = (
-    "additionalProperties", "anyOf", "const", "default", "description", "enum", "format", "items", "minItems",
+    "additionalProperties", "anyOf", "const", "default", "description", "enum", "format", "items",
+    "minItems",
     "pattern", "properties", "required", "title", "type",
 )  # fmt: skip
 _COMPLEX_PATTERN = re.compile(r"\(\?|\\[1-9bB]|\{\d*,?\d{3,}")
 STRICT = (
-    structure.patterns_as_maps,  # runs first, because the other passes do not enter patternProperties
+    # Runs first, because the other passes do not enter patternProperties.
+    structure.patterns_as_maps,
     structure.inline_references,
     *structure.STRUCTURE,
     everywhere(
@@ -154,6 +156,7 @@ DIALECT = cited(
 # Constraints that a strict schema cannot hold. "anthropic:described" moves them to the descriptions
 # in lenient schemas too, as the helper in Anthropic's SDK does.
 MOVED = (
-    "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "maxItems",
+    "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength",
+    "maxLength", "maxItems",
     "minItems", "uniqueItems",
 )  # fmt: skip

@@ -40,7 +40,8 @@ from toolshape._families.wire.server_json import (
 from toolshape._records.calls import Finish, JsonObject
 
 _FINISHES: dict[Finish, str] = {
-    "stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "refusal": "refusal", "error": "end_turn",
+    "stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "refusal": "refusal",
+    "error": "end_turn",
     "other": "end_turn",
 }  # fmt: skip
 
@@ -190,8 +191,10 @@ def _deltas(block: JsonObject) -> Iterator[JsonObject]:
 
 
 _TYPES = {
-    401: "authentication_error", 402: "billing_error", 403: "permission_error", 404: "not_found_error",
-    413: "request_too_large", 429: "rate_limit_error", 504: "timeout_error", 529: "overloaded_error",
+    401: "authentication_error", 402: "billing_error", 403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large", 429: "rate_limit_error", 504: "timeout_error",
+    529: "overloaded_error",
 }  # fmt: skip
 
 
@@ -207,9 +210,13 @@ def error(refusal: Refusal) -> ErrorReply:
 # requests.
 REQUEST_FIELDS = frozenset(
     {
-        "billing_policy", "cache_control", "compaction", "container", "context_management", "diagnostics", "fallback_credit_token", "fallbacks", "inference_geo", "max_tokens", "mcp_servers",
-        "messages", "metadata", "model", "output_config", "output_format", "service_tier", "speed", "stop_sequences", "stream",
-        "system", "temperature", "thread", "thinking", "tool_choice", "tools", "top_k", "top_p", "user_profile_id", "workspace_id",
+        "billing_policy", "cache_control", "compaction", "container", "context_management",
+        "diagnostics", "fallback_credit_token", "fallbacks", "inference_geo", "max_tokens",
+        "mcp_servers",
+        "messages", "metadata", "model", "output_config", "output_format", "service_tier", "speed",
+        "stop_sequences", "stream",
+        "system", "temperature", "thread", "thinking", "tool_choice", "tools", "top_k", "top_p",
+        "user_profile_id", "workspace_id",
     }
 )  # fmt: skip
 

@@ -132,18 +132,24 @@ _IMAGES = {
 }
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _FILES = {
-    "txt": "text/plain", "md": "text/markdown", "html": "text/html", "csv": "text/csv", "pdf": "application/pdf",
-    "doc": "application/msword", "docx": f"{_OFFICE}.wordprocessingml.document", "xls": "application/vnd.ms-excel",
+    "txt": "text/plain", "md": "text/markdown", "html": "text/html", "csv": "text/csv",
+    "pdf": "application/pdf",
+    "doc": "application/msword", "docx": f"{_OFFICE}.wordprocessingml.document",
+    "xls": "application/vnd.ms-excel",
     "xlsx": f"{_OFFICE}.spreadsheetml.sheet",
 }  # fmt: skip
 _VIDEOS = {
-    "mkv": "video/x-matroska", "mov": "video/quicktime", "mp4": "video/mp4", "webm": "video/webm", "flv": "video/x-flv",
+    "mkv": "video/x-matroska", "mov": "video/quicktime", "mp4": "video/mp4", "webm": "video/webm",
+    "flv": "video/x-flv",
     "mpeg": "video/mpeg", "mpg": "video/mpeg", "wmv": "video/x-ms-wmv", "three_gp": "video/3gpp",
 }  # fmt: skip
 _SOUNDS = {
-    "mp3": "audio/mpeg", "opus": "audio/opus", "wav": "audio/wav", "aac": "audio/aac", "flac": "audio/flac",
-    "mp4": "audio/mp4", "ogg": "audio/ogg", "mka": "audio/x-matroska", "mkv": "audio/x-matroska", "x-aac": "audio/x-aac",
-    "m4a": "audio/m4a", "mpeg": "audio/mpeg", "mpga": "audio/mpeg", "pcm": "audio/l16", "webm": "audio/webm",
+    "mp3": "audio/mpeg", "opus": "audio/opus", "wav": "audio/wav", "aac": "audio/aac",
+    "flac": "audio/flac",
+    "mp4": "audio/mp4", "ogg": "audio/ogg", "mka": "audio/x-matroska", "mkv": "audio/x-matroska",
+    "x-aac": "audio/x-aac",
+    "m4a": "audio/m4a", "mpeg": "audio/mpeg", "mpga": "audio/mpeg", "pcm": "audio/l16",
+    "webm": "audio/webm",
 }  # fmt: skip
 """The media types of the formats in botocore 1.44.5: ImageFormat,
 DocumentFormat, VideoFormat and AudioFormat.

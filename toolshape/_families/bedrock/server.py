@@ -38,7 +38,8 @@ from toolshape._families.wire.server_json import (
 from toolshape._records.calls import ChoiceMode, Finish, JsonObject
 
 _FINISHES: dict[Finish, str] = {
-    "stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "refusal": "content_filtered",
+    "stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens",
+    "refusal": "content_filtered",
     "error": "malformed_model_output", "other": "end_turn",
 }  # fmt: skip
 
@@ -171,7 +172,8 @@ def _deltas(block: JsonObject) -> Iterator[JsonObject]:
 _TYPES = {
     400: "ValidationException", 401: "UnrecognizedClientException", 403: "AccessDeniedException",
     404: "ResourceNotFoundException", 408: "ModelTimeoutException", 424: "ModelErrorException",
-    429: "ThrottlingException", 503: "ServiceUnavailableException", 529: "ServiceUnavailableException",
+    429: "ThrottlingException", 503: "ServiceUnavailableException",
+    529: "ServiceUnavailableException",
 }  # fmt: skip
 
 
@@ -186,8 +188,10 @@ def error(refusal: Refusal) -> ErrorReply:
 # botocore 1.44.5 ConverseRequest, 2026-11-22; ``modelId`` is in the URL.
 REQUEST_FIELDS = frozenset(
     {
-        "additionalModelRequestFields", "additionalModelResponseFieldPaths", "guardrailConfig", "inferenceConfig",
-        "messages", "modelId", "outputConfig", "performanceConfig", "promptVariables", "requestMetadata", "serviceTier",
+        "additionalModelRequestFields", "additionalModelResponseFieldPaths", "guardrailConfig",
+        "inferenceConfig",
+        "messages", "modelId", "outputConfig", "performanceConfig", "promptVariables",
+        "requestMetadata", "serviceTier",
         "system", "toolConfig",
     }
 )  # fmt: skip

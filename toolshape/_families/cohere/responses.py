@@ -44,7 +44,9 @@ def recognises(body: Any) -> bool:
 
 
 def read(body: Any) -> Read | None:
-    """Read the calls, as those of one choice in OpenAI's form; see ``_read_any`` for other bodies."""
+    """Read the calls, as those of one choice in OpenAI's form; see ``_read_any`` for other
+    bodies.
+    """
     if type(body) is dict and "choices" not in body:
         try:
             message, finish = body["message"], body["finish_reason"]

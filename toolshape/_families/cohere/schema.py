@@ -29,7 +29,8 @@ STRICT_KEYWORDS = (
 )
 STRICT = (
     structure.wrap_root,
-    structure.patterns_as_maps,  # runs first, because the other passes do not enter patternProperties
+    # Runs first, because the other passes do not enter patternProperties.
+    structure.patterns_as_maps,
     structure.inline_references,
     everywhere(rewrites.const_as_enum),
     # Runs before the choices lose null, which Cohere does not support.

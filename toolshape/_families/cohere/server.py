@@ -24,7 +24,8 @@ from toolshape._families.wire.server_json import KEY, arguments_text, request_id
 from toolshape._records.calls import Finish, JsonObject
 
 _FINISHES: dict[Finish, str] = {
-    "stop": "COMPLETE", "tool_calls": "TOOL_CALL", "length": "MAX_TOKENS", "refusal": "ERROR", "error": "ERROR",
+    "stop": "COMPLETE", "tool_calls": "TOOL_CALL", "length": "MAX_TOKENS", "refusal": "ERROR",
+    "error": "ERROR",
     "other": "COMPLETE",
 }  # fmt: skip
 
@@ -123,9 +124,12 @@ def error(refusal: Refusal) -> ErrorReply:
 # cohere 7.3.1 V2Client.chat, 2026-11-22.
 REQUEST_FIELDS = frozenset(
     {
-        "citation_options", "documents", "frequency_penalty", "k", "logprobs", "max_tokens", "messages", "model", "p",
-        "presence_penalty", "priority", "raw_prompting", "reasoning_effort", "response_format", "safety_mode", "seed",
-        "stop_sequences", "stream", "strict_tools", "temperature", "thinking", "tool_choice", "tools",
+        "citation_options", "documents", "frequency_penalty", "k", "logprobs", "max_tokens",
+        "messages", "model", "p",
+        "presence_penalty", "priority", "raw_prompting", "reasoning_effort", "response_format",
+        "safety_mode", "seed",
+        "stop_sequences", "stream", "strict_tools", "temperature", "thinking", "tool_choice",
+        "tools",
     }
 )  # fmt: skip
 

@@ -73,7 +73,8 @@ GEMINI = Provider(
         finishes={
             "STOP": "stop",
             "MAX_TOKENS": "length",
-            "CONTINUATION": "length",  # only with automatic_continuation off; otherwise the SDK requests the rest
+            # Only with automatic_continuation off; otherwise the SDK requests the rest.
+            "CONTINUATION": "length",
             **dict.fromkeys(
                 ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"),
                 "refusal",

@@ -156,7 +156,9 @@ def _read_result(response: JsonObject, part: JsonObject, path: str) -> ToolResul
 
 
 def write_call(call_id: str, name: str, arguments: Any) -> JsonObject:
-    """Write the part for a call, and omit an empty id. Do not pass an id that toolshape generated."""
+    """Write the part for a call, and omit an empty id. Do not pass an id that toolshape
+    generated.
+    """
     id_field: JsonObject = {"id": call_id} if call_id else {}
     return {"functionCall": {**id_field, "name": name, "args": arguments}}
 
@@ -391,7 +393,9 @@ def _is_sent_as_text(text: str, is_error: bool) -> bool:
 def write_result(
     call_id: str, name: str, output: Any, parts: tuple[Part, ...], *, is_error: bool
 ) -> JsonObject:
-    """Write the part for a result, and omit an empty id. The output is JSON, or text for an error."""
+    """Write the part for a result, and omit an empty id. The output is JSON, or text for an
+    error.
+    """
     response: JsonObject = {"name": name, **({"id": call_id} if call_id else {})}
     key = "error" if is_error else "output"
     response["response"] = {key: output}

@@ -185,7 +185,9 @@ def _keep_what_was_said(body: JsonObject, candidate: JsonObject, event: JsonObje
 
 
 def _join(body: JsonObject, parts: list[JsonObject], part: JsonObject) -> list[Completed]:
-    """Append a part, or add it to the open call; return the call that this part completes, if any."""
+    """Append a part, or add it to the open call; return the call that this part completes, if
+    any.
+    """
     call = function_call(part)
     if call is None:
         _append_part(parts, dict(part))

@@ -23,7 +23,8 @@ KEYS = everywhere(rewrites.rename_keys(KEY))
 # are inlined: a node with $ref may have no other keyword (gcli2api#374, 2026-05), and Gemini
 # accepts no cycle of required fields.
 JSON_KEYWORDS = (
-    "additionalProperties", "anyOf", "default", "description", "enum", "format", "items", "maxItems", "maximum",
+    "additionalProperties", "anyOf", "default", "description", "enum", "format", "items",
+    "maxItems", "maximum",
     "minItems", "minimum", "prefixItems", "properties", "required", "title", "type",
 )  # fmt: skip
 JSON_SCHEMA = (
@@ -76,8 +77,10 @@ def any_of_alone(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 
 # "Cannot find field" (zed#44875). If ``type`` is a list, the server answers "cannot start"
 # (google_workspace_mcp#1099). Enums may hold only strings (azure-devops-mcp#145).
 OPENAPI_KEYWORDS = (
-    "anyOf", "default", "description", "enum", "format", "items", "maxItems", "maxLength", "maxProperties", "maximum",
-    "minItems", "minLength", "minProperties", "minimum", "nullable", "pattern", "properties", "required", "title", "type",
+    "anyOf", "default", "description", "enum", "format", "items", "maxItems", "maxLength",
+    "maxProperties", "maximum",
+    "minItems", "minLength", "minProperties", "minimum", "nullable", "pattern", "properties",
+    "required", "title", "type",
 )  # fmt: skip
 ACCEPTED = tuple(
     spelling

@@ -37,7 +37,8 @@ from toolshape._families.wire.server_json import (
 from toolshape._records.calls import Finish, JsonObject
 
 _FINISHES: dict[Finish, str] = {
-    "stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY", "error": "MALFORMED_RESPONSE",
+    "stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY",
+    "error": "MALFORMED_RESPONSE",
     "other": "OTHER",
 }  # fmt: skip
 
@@ -62,7 +63,8 @@ VERSIONS = ("v1", "v1alpha", "v1beta")
 them; ai.google.dev, API versions).
 """
 ENDPOINT = Endpoint(
-    r".*/(?:models|tunedModels|endpoints)/(?P<model>[^/:]+):(?P<verb>generateContent|streamGenerateContent)",
+    r".*/(?:models|tunedModels|endpoints)/(?P<model>[^/:]+):(?P<verb>generateContent|"
+    r"streamGenerateContent)",
     "sse",
     streaming_verb="streamGenerateContent",
     sse_query="alt=sse",
@@ -234,7 +236,8 @@ def choice_has_functions(request: RequestRead) -> Iterator[RequestFault]:
 # the URL.
 REQUEST_FIELDS = frozenset(
     {
-        "cachedContent", "contents", "continuationToken", "generationConfig", "labels", "model", "modelArmorConfig", "safetySettings",
+        "cachedContent", "contents", "continuationToken", "generationConfig", "labels", "model",
+        "modelArmorConfig", "safetySettings",
         "serviceTier", "systemInstruction", "toolConfig", "tools",
     }
 )  # fmt: skip

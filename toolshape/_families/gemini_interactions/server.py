@@ -142,7 +142,9 @@ _IN_PIECES = ("arguments", "content", "signature")
 
 
 def _deltas(step: JsonObject) -> Iterator[JsonObject]:
-    """Yield the deltas for a step: the pieces of its arguments or its text, or its whole signature."""
+    """Yield the deltas for a step: the pieces of its arguments or its text, or its whole
+    signature.
+    """
     content = as_list(step.get("content"))
     if step.get("type") == "function_call" and isinstance(step.get("arguments"), dict):
         for piece in split_text(json.dumps(step["arguments"], ensure_ascii=False)):

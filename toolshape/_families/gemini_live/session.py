@@ -15,7 +15,8 @@ from toolshape._records.calls import Call, JsonObject, WireCall, WireMessage
 from toolshape._records.result import Result
 
 _KINDS = (
-    "setupComplete", "serverContent", "toolCall", "toolCallCancellation", "usageMetadata", "goAway", "sessionResumptionUpdate",
+    "setupComplete", "serverContent", "toolCall", "toolCallCancellation", "usageMetadata", "goAway",
+    "sessionResumptionUpdate",
     "voiceActivity", "voiceActivityDetectionSignal", "error",
 )  # fmt: skip
 

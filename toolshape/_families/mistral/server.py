@@ -49,10 +49,14 @@ def error(refusal: Refusal) -> ErrorReply:
 # mistralai 3.7.0 ChatCompletionRequest, 2026-11-22.
 REQUEST_FIELDS = frozenset(
     {
-        "frequency_penalty", "guardrails", "logprobs", "max_tokens", "messages", "metadata", "min_tokens", "model", "n",
-        "parallel_tool_calls", "prediction", "presence_penalty", "prompt_cache_key", "prompt_logprobs", "prompt_mode",
-        "random_seed", "reasoning_effort", "repetition_penalty", "response_format", "safe_prompt", "service_tier", "stop",
-        "stream", "temperature", "tool_choice", "tools", "top_k", "top_logprobs", "top_p", "top_prompt_logprobs",
+        "frequency_penalty", "guardrails", "logprobs", "max_tokens", "messages", "metadata",
+        "min_tokens", "model", "n",
+        "parallel_tool_calls", "prediction", "presence_penalty", "prompt_cache_key",
+        "prompt_logprobs", "prompt_mode",
+        "random_seed", "reasoning_effort", "repetition_penalty", "response_format", "safe_prompt",
+        "service_tier", "stop",
+        "stream", "temperature", "tool_choice", "tools", "top_k", "top_logprobs", "top_p",
+        "top_prompt_logprobs",
     }
 )  # fmt: skip
 

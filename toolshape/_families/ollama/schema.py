@@ -15,7 +15,8 @@ from toolshape._schema.walk import everywhere
 SERVER_KEYWORDS = ("anyOf", "description", "enum", "items", "properties", "required", "type")
 SERVER = (
     structure.wrap_root,
-    structure.patterns_as_maps,  # runs first, because the other passes do not enter patternProperties
+    # Runs first, because the other passes do not enter patternProperties.
+    structure.patterns_as_maps,
     structure.inline_references,
     *structure.STRUCTURE,
     everywhere(rewrites.const_as_enum),

@@ -71,7 +71,8 @@ from toolshape.messages import (
 )
 
 _ROLES: Mapping[str, Role] = {
-    "system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool", "function": "tool",
+    "system": "system", "developer": "system", "user": "user", "assistant": "assistant",
+    "tool": "tool", "function": "tool",
 }  # fmt: skip
 _READ = {"role", "content", "tool_calls", "tool_call_id", "function_call"}
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details", "tool_plan", "thinking")
@@ -674,7 +675,9 @@ def _media_content(call_id: str, name: str, parts: Sequence[Part]) -> list[JsonO
 
 
 def _is_legacy(call: Any) -> bool:
-    """Return whether a call is a ``function_call`` of 2023: a name and arguments without a wrapper."""
+    """Return whether a call is a ``function_call`` of 2023: a name and arguments without a
+    wrapper.
+    """
     return member(call, "name") is not None and member(call, "arguments") is not None
 
 

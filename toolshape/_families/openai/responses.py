@@ -14,7 +14,7 @@ there is one reader, and a stream cannot mean anything else than the response. W
 needs stands in the body under names that begin with ``x-``, where no reader looks.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from toolshape._families.openai.messages import read as read_message, read_call
@@ -76,7 +76,9 @@ def recognises(body: Any) -> bool:
 
 
 def read(body: Any) -> Read | None:
-    """Read the first choice. If the request set ``n``, all other choices are alternative answers."""
+    """Read the first choice. If the request set ``n``, all other choices are alternative
+    answers.
+    """
     if type(body) is dict:  # the usual case: JSON, every call with an id
         try:
             choices: list[JsonObject] = body["choices"]
@@ -146,7 +148,9 @@ def _read_any(body: Any) -> Reading | None:
 
 
 def as_assistant(message: WireMessage) -> WireMessage:
-    """Return a model's message with the role ``assistant``, even if a gateway gave it another role."""
+    """Return a model's message with the role ``assistant``, even if a gateway gave it another
+    role.
+    """
     if message.get("role") == "assistant":
         return message
     return {"role": "assistant", **{key: value for key, value in message.items() if key != "role"}}
@@ -195,7 +199,9 @@ _COUNTS = ("usage", "x_groq")
 
 
 def fold(body: JsonObject, event: JsonObject) -> Iterable[Completed]:
-    """Merge an event; one that only adds to a text or to the arguments of a call is merged at once."""
+    """Merge an event; one that only adds to a text or to the arguments of a call is merged at
+    once.
+    """
     if "x-places" in body and _adds_only(body, event):
         return ()
     return _fold_any(body, event)
@@ -319,7 +325,7 @@ def _calls_at_end(message: WireMessage, finish: Finish) -> list[Completed]:
 
 _WHOLE = ("role", "id", "name", "type")
 """Fields whose value comes whole, and is never joined from pieces."""
-_GROWING = ("transcript", "data")
+_GROWING_AUDIO = ("transcript", "data")
 """The texts of an audio answer that come in pieces (``ChatCompletionAudio`` of openai 3.54.0)."""
 
 
@@ -341,39 +347,42 @@ def _join_field(message: WireMessage, key: str, value: Any) -> None:
         for part in ("name", "arguments"):
             if isinstance(value.get(part), str):
                 append_text(existing, part, value[part])
-    elif isinstance(value, list) and isinstance(existing, (str, list)):
-        message[key] = _as_parts(existing)
-        message[key].extend(value)
-    elif isinstance(value, str) and isinstance(existing, list):
-        _extend_parts(existing, value)
-    elif isinstance(value, dict) and isinstance(existing, dict):
-        message[key] = {**existing, **value, **_grown(existing, value)}
+    elif isinstance(existing, dict) and isinstance(value, dict):
+        _join_members(existing, value, _GROWING_AUDIO if key == "audio" else ())
+    elif isinstance(existing, list) or isinstance(value, list):
+        message[key] = _join_parts(existing, value)
     else:
-        message[key] = list(value) if isinstance(value, list) else value
+        message[key] = dict(value) if isinstance(value, dict) else value
 
 
-def _as_parts(content: str | list[Any]) -> list[Any]:
-    """Return content as a list of parts: Mistral streams thinking as parts, and text as text."""
-    if isinstance(content, list):
-        return content
-    return [{"type": "text", "text": content}] if content else []
+def _join_members(existing: JsonObject, value: JsonObject, growing: Collection[str]) -> None:
+    for name, item in value.items():
+        if name in growing and isinstance(item, str) and isinstance(existing.get(name), str):
+            append_text(existing, name, item)
+        elif item is not None or name not in existing:
+            existing[name] = item
 
 
-def _extend_parts(parts: list[Any], text: str) -> None:
-    if not text:
-        return
-    if parts and isinstance(parts[-1], dict) and isinstance(parts[-1].get("text"), str):
-        append_text(parts[-1], "text", text)
-    else:
-        parts.append({"type": "text", "text": text})
+def _join_parts(existing: Any, value: Any) -> Any:
+    """Join parts with parts, or with text: Mistral streams its thinking as parts, and then text.
 
-
-def _grown(existing: JsonObject, value: JsonObject) -> JsonObject:
-    return {
-        key: existing[key] + value[key]
-        for key in _GROWING
-        if isinstance(existing.get(key), str) and isinstance(value.get(key), str)
-    }
+    Text becomes a part, or the end of the last one. So parts are copied: an event that was fed
+    stays as it came.
+    """
+    if isinstance(value, list):
+        parts = (
+            [{"type": "text", "text": existing}] if existing and isinstance(existing, str) else []
+        )
+        joined = existing if isinstance(existing, list) else parts
+        joined += [dict(part) if isinstance(part, dict) else part for part in value]
+        return joined
+    if not isinstance(value, str):
+        return value
+    if existing and isinstance(existing[-1], dict) and isinstance(existing[-1].get("text"), str):
+        append_text(existing[-1], "text", value)
+    elif value:
+        existing.append({"type": "text", "text": value})
+    return existing
 
 
 def _join_call(places: dict[Any, int], calls: list[JsonObject], part: JsonObject) -> None:

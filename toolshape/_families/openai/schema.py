@@ -23,8 +23,10 @@ _LOOKS_AROUND = re.compile(r"\(\?<?[=!]")
 # mastra#23321, 2026-09.
 FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
 STRICT_KEYWORDS = (
-    "$ref", "$defs", "additionalProperties", "anyOf", "const", "description", "enum", "exclusiveMaximum",
-    "exclusiveMinimum", "format", "items", "maxItems", "maximum", "minItems", "minimum", "multipleOf", "pattern",
+    "$ref", "$defs", "additionalProperties", "anyOf", "const", "description", "enum",
+    "exclusiveMaximum",
+    "exclusiveMinimum", "format", "items", "maxItems", "maximum", "minItems", "minimum",
+    "multipleOf", "pattern",
     "properties", "required", "type",
 )  # fmt: skip
 ACCEPTED = ("$schema", "default", "title")
@@ -59,7 +61,9 @@ def envelope(spec: Spec, strict: bool) -> JsonObject:
 
 
 def free_text(spec: Spec) -> JsonObject:
-    """Write a custom tool (``ChatCompletionCustomToolParam`` of openai 3.57.0, read on 2026-11-27)."""
+    """Write a custom tool (``ChatCompletionCustomToolParam`` of openai 3.57.0, read on
+    2026-11-27).
+    """
     custom: JsonObject = {"name": spec.name}
     if spec.description:
         custom["description"] = spec.description

@@ -39,7 +39,8 @@ from toolshape._families.wire.server_json import (
 from toolshape._records.calls import PLAIN_TEXT, ChoiceMode, Finish, JsonObject
 
 FINISHES: dict[Finish, str] = {
-    "stop": "stop", "tool_calls": "tool_calls", "length": "length", "refusal": "content_filter", "error": "error",
+    "stop": "stop", "tool_calls": "tool_calls", "length": "length", "refusal": "content_filter",
+    "error": "error",
     "other": "stop",
 }  # fmt: skip
 CHOICES: dict[ChoiceMode, str] = {"auto": "auto", "none": "none", "required": "required"}
@@ -268,11 +269,16 @@ def error(refusal: Refusal) -> ErrorReply:
 # openai 3.54.0 CompletionCreateParams, 2026-11-22.
 REQUEST_FIELDS = frozenset(
     {
-        "audio", "frequency_penalty", "function_call", "functions", "logit_bias", "logprobs", "max_completion_tokens",
-        "max_tokens", "messages", "metadata", "modalities", "model", "moderation", "n", "parallel_tool_calls", "prediction",
-        "presence_penalty", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "reasoning_effort",
-        "response_format", "safety_identifier", "seed", "service_tier", "stop", "store", "stream", "stream_options",
-        "temperature", "tool_choice", "tools", "top_logprobs", "top_p", "user", "verbosity", "web_search_options",
+        "audio", "frequency_penalty", "function_call", "functions", "logit_bias", "logprobs",
+        "max_completion_tokens",
+        "max_tokens", "messages", "metadata", "modalities", "model", "moderation", "n",
+        "parallel_tool_calls", "prediction",
+        "presence_penalty", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
+        "reasoning_effort",
+        "response_format", "safety_identifier", "seed", "service_tier", "stop", "store", "stream",
+        "stream_options",
+        "temperature", "tool_choice", "tools", "top_logprobs", "top_p", "user", "verbosity",
+        "web_search_options",
     }
 )  # fmt: skip
 

@@ -79,7 +79,9 @@ def _is_further(choice: JsonObject) -> bool:
 
 
 def _in_first_choice(choice: JsonObject) -> JsonObject:
-    """Return a choice as a part of the first one; its calls have places that no other choice has."""
+    """Return a choice as a part of the first one; its calls have places that no other choice
+    has.
+    """
     number, fields = choice.get("index", 0), dict(choice)
     for key in ("delta", "message"):
         calls = (choice.get(key) or {}).get("tool_calls")

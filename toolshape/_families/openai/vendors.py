@@ -242,7 +242,8 @@ GROQ = replace(
         endpoint=_endpoint_for_own_sdk("GROQ"),
     ),
     facts=_FACTS._replace(
-        malformed="no call: a 400 `tool_use_failed`, also for arguments that do not fit the schema",  # ha-groq#20
+        # Ha-groq#20.
+        malformed="no call: a 400 `tool_use_failed`, also for arguments that do not fit the schema",
         strict="`function.strict`, its dialect undocumented",
     ),
 )

@@ -1,4 +1,7 @@
-"""Imitates the server of OpenAI's Realtime API, with the types of openai 3.57.0 and recorded errors."""
+"""Imitates the server of OpenAI's Realtime API.
+
+From the types of openai 3.57.0 and recorded errors.
+"""
 
 from collections.abc import Collection, Iterator
 from typing import Any

@@ -25,7 +25,8 @@ from toolshape._records.result import Usage
 from toolshape._schema.values import append_text
 
 _KINDS = (
-    "response.", "conversation.", "session.", "input_audio_buffer.", "output_audio_buffer.", "rate_limits.", "mcp_list_tools.",
+    "response.", "conversation.", "session.", "input_audio_buffer.", "output_audio_buffer.",
+    "rate_limits.", "mcp_list_tools.",
     "transcription_session.",
 )  # fmt: skip
 _STILL_ACTIVE = "conversation_already_has_active_response"
@@ -33,7 +34,8 @@ _STILL_ACTIVE = "conversation_already_has_active_response"
 (openai/openai-agents-python#1466, read on 2026-11-28).
 """
 _TEXT = frozenset(
-    {"response.output_text.delta", "response.output_audio_transcript.delta", "response.text.delta", "response.audio_transcript.delta"}
+    {"response.output_text.delta", "response.output_audio_transcript.delta", "response.text.delta",
+    "response.audio_transcript.delta"}
 )  # fmt: skip
 """The events that add to what the model says, with the names of older servers."""
 

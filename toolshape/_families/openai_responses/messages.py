@@ -191,7 +191,9 @@ def write_custom_call(call_id: str, name: str, text: str) -> JsonObject:
 
 
 def write_any_call(call: WireCall) -> JsonObject:
-    """Write the item for a call to a function, or to a custom tool if its arguments are plain text."""
+    """Write the item for a call to a function, or to a custom tool if its arguments are plain
+    text.
+    """
     text = plain_text(call.arguments)
     if text is not None:
         return write_custom_call(call.id, call.wire_name, text)

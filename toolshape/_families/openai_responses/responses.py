@@ -288,7 +288,8 @@ def text_delta(event: JsonObject) -> TextDelta:
 
 
 _WAITING = frozenset(
-    {"mcp_approval_request", "computer_call", "local_shell_call", "shell_call", "apply_patch_call", "tool_search_call"}
+    {"mcp_approval_request", "computer_call", "local_shell_call", "shell_call", "apply_patch_call",
+    "tool_search_call"}
 )  # fmt: skip
 """The kinds of items that wait for the app (openai 3.57.0, ``ResponseOutputItem``, 2026-11-27)."""
 

@@ -259,11 +259,16 @@ _PARTS = {"output_text": ("text", "output_text"), "refusal": ("refusal", "refusa
 # openai 3.54.0 ResponseCreateParams, 2026-11-22.
 REQUEST_FIELDS = frozenset(
     {
-        "access_programs", "background", "background_options", "context_management", "conversation", "image", "include",
-        "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata", "model", "moderation",
-        "parallel_tool_calls", "previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_options",
-        "prompt_cache_retention", "reasoning", "safety_identifier", "service_tier", "store", "stream", "stream_options",
-        "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user",
+        "access_programs", "background", "background_options", "context_management", "conversation",
+        "image", "include",
+        "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata", "model",
+        "moderation",
+        "parallel_tool_calls", "previous_response_id", "prompt", "prompt_cache_key",
+        "prompt_cache_options",
+        "prompt_cache_retention", "reasoning", "safety_identifier", "service_tier", "store",
+        "stream", "stream_options",
+        "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p", "truncation",
+        "user",
     }
 )  # fmt: skip
 

@@ -140,7 +140,9 @@ def _decode_entities(text_format: TextFormat, text: str) -> str:
 
 
 def _strip_line_ends(text: str) -> str:
-    """Strip the line ends that a template writes on both sides of a value; some models write none."""
+    """Strip the line ends that a template writes on both sides of a value; some models write
+    none.
+    """
     if text.startswith("\n"):
         return text[1:].removesuffix("\n")
     return text

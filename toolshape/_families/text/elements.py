@@ -70,7 +70,9 @@ def is_list(elements: Elements) -> bool:
 
 
 def write_content(value: Any, mark: str, write: Callable[[Any], str]) -> str:
-    """Write a value as the content of an element; ``write`` writes numbers, booleans and ``None``."""
+    """Write a value as the content of an element; ``write`` writes numbers, booleans and
+    ``None``.
+    """
     if isinstance(value, str):
         return value
     if isinstance(value, (list, tuple)):

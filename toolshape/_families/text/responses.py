@@ -87,7 +87,9 @@ def recognises(body: Any) -> bool:
 
 
 def read(text_format: TextFormat, schemas: Schemas, body: Any) -> Read | None:
-    """Read the calls in the text, or the calls that a tokenizer already parsed into ``tool_calls``."""
+    """Read the calls in the text, or the calls that a tokenizer already parsed into
+    ``tool_calls``.
+    """
     text, message, finish = text_in(body)
     if text is None:
         return None

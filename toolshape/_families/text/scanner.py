@@ -596,7 +596,9 @@ class Scanner:
         return self._at + 2
 
     def _wait_for_python(self, pattern: re.Pattern[str]) -> _Run:
-        """Wait for the first parenthesis of a call or of a list of calls, without consuming text."""
+        """Wait for the first parenthesis of a call or of a list of calls, without consuming
+        text.
+        """
         yield from self._wait_for(1)
         while True:  # a list or a word may also begin text that is not a call
             match = pattern.match(self._buffer, self._at)
@@ -735,7 +737,9 @@ def _count_held_back(buffer: str, start: int, marks: _Marks) -> int:
 
 
 def _may_grow(found: re.Match[str], marks: _Marks) -> bool:
-    """Return whether a found mark may be the beginning of a longer mark that has not fully arrived."""
+    """Return whether a found mark may be the beginning of a longer mark that has not fully
+    arrived.
+    """
     if found[0] not in marks.ambiguous:
         return False
     next_text = found.string[found.start() : found.start() + marks.longest]

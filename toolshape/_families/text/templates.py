@@ -13,7 +13,8 @@ _CHATML = ("<|im_start|>", "<|im_end|>")
 _RESPONSE = ("<tool_response>", "</tool_response>")
 _ROLES = ("<|start_of_role|>", "<|end_of_role|>", "<|end_of_text|>")  # Granite 3.3, 4.0 and 4.1
 _HEADERS = ("<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<|eom_id|>")
-_INST = ("[INST]", "[/INST]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]")  # fmt: skip
+_INST = ("[INST]", "[/INST]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[SYSTEM_PROMPT]",
+"[/SYSTEM_PROMPT]")  # fmt: skip
 _DEEPSEEK = (
     "<\uff5cUser\uff5c>",
     "<\uff5cAssistant\uff5c>",
@@ -24,18 +25,23 @@ _MINIMAX = ("]~!b[", "]~b]", "[e~[")
 TEMPLATE_MARKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "apertus": (
-            "<|system_start|>", "<|system_end|>", "<|developer_start|>", "<|developer_end|>", "<|user_start|>", "<|user_end|>",
+            "<|system_start|>", "<|system_end|>", "<|developer_start|>", "<|developer_end|>",
+            "<|user_start|>", "<|user_end|>",
             "<|assistant_start|>", "<|assistant_end|>", "<|tools_suffix|>",
         ),
         "cohere_command": (
-            "<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>", "<|SYSTEM_TOKEN|>", "<|USER_TOKEN|>", "<|CHATBOT_TOKEN|>",
+            "<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>", "<|SYSTEM_TOKEN|>",
+            "<|USER_TOKEN|>", "<|CHATBOT_TOKEN|>",
             "<|START_TOOL_RESULT|>", "<|END_TOOL_RESULT|>",
         ),
         "deepseek_v3": (
-            *_DEEPSEEK, "<\uff5ctool\u2581output\u2581begin\uff5c>", "<\uff5ctool\u2581output\u2581end\uff5c>",
-            "<\uff5ctool\u2581outputs\u2581begin\uff5c>", "<\uff5ctool\u2581outputs\u2581end\uff5c>",
+            *_DEEPSEEK, "<\uff5ctool\u2581output\u2581begin\uff5c>",
+            "<\uff5ctool\u2581output\u2581end\uff5c>",
+            "<\uff5ctool\u2581outputs\u2581begin\uff5c>",
+            "<\uff5ctool\u2581outputs\u2581end\uff5c>",
         ),
-        "deepseek_v31": (*_DEEPSEEK, "<\uff5ctool\u2581output\u2581begin\uff5c>", "<\uff5ctool\u2581output\u2581end\uff5c>"),
+        "deepseek_v31": (*_DEEPSEEK, "<\uff5ctool\u2581output\u2581begin\uff5c>",
+        "<\uff5ctool\u2581output\u2581end\uff5c>"),
         "deepseek_v32": (*_DEEPSEEK, "<tool_result>", "</tool_result>"),
         "gemma4": ("<|turn>", "<turn|>", "<|tool_response>", "<tool_response|>"),
         "gigachat3": ("<|message_sep|>", "<|role_sep|>"),
@@ -44,7 +50,8 @@ TEMPLATE_MARKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "harmony": ("<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|call|>", "<|return|>"),
         "hermes": (*_CHATML, *_RESPONSE, *_ROLES),
         "hunyuan": ("<\uff5chy_User\uff5c>", "<\uff5chy_Assistant\uff5c>", *_RESPONSE),
-        "kimi_k2": ("<|im_system|>", "<|im_user|>", "<|im_assistant|>", "<|im_middle|>", "<|im_end|>"),
+        "kimi_k2": ("<|im_system|>", "<|im_user|>", "<|im_assistant|>", "<|im_middle|>",
+        "<|im_end|>"),
         "kimi_k3": ("<|open|>", "<|close|>", "<|sep|>", "<|end_of_msg|>"),
         "lfm2": (*_CHATML, "<|tool_response_start|>", "<|tool_response_end|>"),
         "llama3_json": _HEADERS,
@@ -60,7 +67,8 @@ TEMPLATE_MARKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "pythonic": (*_HEADERS, "<start_of_turn>", "<end_of_turn>"),
         "qwen3_coder": (*_CHATML, *_RESPONSE),
         "seed_oss": ("<seed:bos>", "<seed:eos>"),
-        "tool_calls": ("<|begin_system|>", "<|begin_user|>", "<|begin_assistant|>", "<|begin_tool_result|>", "<|end|>"),
+        "tool_calls": ("<|begin_system|>", "<|begin_user|>", "<|begin_assistant|>",
+        "<|begin_tool_result|>", "<|end|>"),
     }
 )  # fmt: skip
 """The marks of the chat templates, by the name of the format that the models of the template write.

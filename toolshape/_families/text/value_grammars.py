@@ -277,7 +277,9 @@ class ValueRules:
         return f'"{{" {self._members(members, required, separator, other_members)} "}}"'
 
     def _other_element(self, node: Any) -> str:
-        """Return an expression for an element with any name; the names in its two tags may differ."""
+        """Return an expression for an element with any name; the names in its two tags may
+        differ.
+        """
         mark = self._format.tag_mark
         return (
             f'{_quote(f"{mark}<")} {TAG_NAME} ">" {self._value(node, f"{mark}</")} {TAG_NAME} ">"'

@@ -202,8 +202,8 @@ def _admitted_kinds(
     node: Any, resolve: Resolve, depth: int
 ) -> tuple[frozenset[str], frozenset[Any]]:
     """Return the JSON types that a schema admits, and the strings in its ``enum`` or ``const``."""
-    # The first keyword that tells decides, the strongest first. Too many types only mean that a text
-    # is left for the validation to judge, so ``allOf`` is asked for its first part alone.
+    # The first keyword that tells decides, the strongest first. Too many types only mean that a
+    # text is left for the validation to judge, so ``allOf`` is asked for its first part alone.
     if isinstance(node, dict) and "$ref" in node:
         node = resolve(node)
     if not isinstance(node, dict) or depth > _MOST_NESTED:

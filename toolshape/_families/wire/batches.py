@@ -1,4 +1,4 @@
-"""How a provider's batches hold a request and its result: one entry, or one line of a file, each."""
+"""How a provider's batches hold a request and its result: an entry, or a line of a file."""
 
 import re
 from collections.abc import Iterator, Mapping

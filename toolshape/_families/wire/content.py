@@ -25,13 +25,20 @@ from toolshape.messages import (
 
 _READ_KEYS = frozenset(
     {
-        "type", "text", "id", "function", "custom", "name", "input", "arguments", "args", "call_id", "status", "index", "role",
-        "content", "tool_use_id", "tool_call_id", "tool_name", "toolUseId", "is_error", "output", "result", "toolUse",
-        "toolResult", "functionCall", "functionResponse", "function_call", "function_response", "images", "thought", "json",
-        "response", "parts", "refusal", "transcript", "citationsContent", "guardContent", "searchResult", "title", "source",
-        "context", "image", "document", "video", "audio", "format", "bytes", "media_type", "url", "image_url", "input_audio",
-        "audio_url", "video_url", "document_url", "document_name", "file", "filename", "file_data", "file_url", "inlineData",
-        "inline_data", "fileData", "mimeType", "mime_type", "data", "displayName", "display_name", "fileUri", "file_uri",
+        "type", "text", "id", "function", "custom", "name", "input", "arguments", "args", "call_id",
+        "status", "index", "role",
+        "content", "tool_use_id", "tool_call_id", "tool_name", "toolUseId", "is_error", "output",
+        "result", "toolUse",
+        "toolResult", "functionCall", "functionResponse", "function_call", "function_response",
+        "images", "thought", "json",
+        "response", "parts", "refusal", "transcript", "citationsContent", "guardContent",
+        "searchResult", "title", "source",
+        "context", "image", "document", "video", "audio", "format", "bytes", "media_type", "url",
+        "image_url", "input_audio",
+        "audio_url", "video_url", "document_url", "document_name", "file", "filename", "file_data",
+        "file_url", "inlineData",
+        "inline_data", "fileData", "mimeType", "mime_type", "data", "displayName", "display_name",
+        "fileUri", "file_uri",
         "uri", "value", "execution", "tools",
     }
 )  # fmt: skip
@@ -47,7 +54,8 @@ The keys inside these values are not a provider's keys.
 """
 _BLOCKS = frozenset(
     {
-        "text", "input_text", "output_text", "image", "document", "search_result", "image_url", "input_image", "file",
+        "text", "input_text", "output_text", "image", "document", "search_result", "image_url",
+        "input_image", "file",
         "input_file", "input_audio", "audio_url", "video_url", "document_url", "audio", "video",
     }
 )  # fmt: skip
@@ -214,7 +222,9 @@ def _is_block(block: Any) -> bool:
 
 
 def document_context(raw: Any) -> str:
-    """Return the ``context`` of a document, which Anthropic and Bedrock show to the model as text."""
+    """Return the ``context`` of a document, which Anthropic and Bedrock show to the model as
+    text.
+    """
     if not isinstance(raw, dict):
         return ""
     document = raw.get("document", raw)

@@ -40,7 +40,9 @@ def no_ending(_: Any) -> Ending:
 
 
 def error_words(*errors: Any) -> str | None:
-    """Return the words of the first error that is there, or ``None``; an object is written as JSON."""
+    """Return the words of the first error that is there, or ``None``; an object is written as
+    JSON.
+    """
     for error in errors:
         if error:
             if isinstance(error, str):

@@ -11,12 +11,18 @@ if TYPE_CHECKING:
 
 
 HistoryRuleName: TypeAlias = Literal[
-    "ambiguous_arguments", "blank_signature", "blank_text", "call_id", "call_placement", "call_without_id", "content_beside_calls",
-    "duplicate_id", "duplicate_result", "empty_error", "empty_message", "first_is_assistant", "foreign_part",
-    "foreign_reasoning", "invalid_arguments", "item_id", "item_without_reasoning", "last_is_assistant", "late_result", "malformed_arguments",
-    "media_as_text", "media_in_result", "media_kind", "missing_reasoning", "missing_signature", "no_messages", "open_turn",
-    "orphan_result", "other_tools", "reasoning_alone", "refused_reasoning", "same_role", "server_tool_alone", "signed_prefix",
-    "split_results", "system_between", "system_moved", "text_after_call", "tool_name", "tools_missing", "trailing_space",
+    "ambiguous_arguments", "blank_signature", "blank_text", "call_id", "call_placement",
+    "call_without_id", "content_beside_calls",
+    "duplicate_id", "duplicate_result", "empty_error", "empty_message", "first_is_assistant",
+    "foreign_part",
+    "foreign_reasoning", "invalid_arguments", "item_id", "item_without_reasoning",
+    "last_is_assistant", "late_result", "malformed_arguments",
+    "media_as_text", "media_in_result", "media_kind", "missing_reasoning", "missing_signature",
+    "no_messages", "open_turn",
+    "orphan_result", "other_tools", "reasoning_alone", "refused_reasoning", "same_role",
+    "server_tool_alone", "signed_prefix",
+    "split_results", "system_between", "system_moved", "text_after_call", "tool_name",
+    "tools_missing", "trailing_space",
     "unanswered_call", "unknown_tool", "unsigned_reasoning", "user_after_result",
 ]  # fmt: skip
 """The names of the history rules.
@@ -26,7 +32,8 @@ A repair is switched on or off, and recorded, under the name of its rule.
 
 CARRY_RULES: frozenset[HistoryRuleName] = frozenset(
     {
-        "ambiguous_arguments", "foreign_part", "invalid_arguments", "media_as_text", "media_kind", "other_tools",
+        "ambiguous_arguments", "foreign_part", "invalid_arguments", "media_as_text", "media_kind",
+        "other_tools",
         "system_moved", "unknown_tool",
     }
 )  # fmt: skip

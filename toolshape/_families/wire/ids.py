@@ -12,7 +12,8 @@ from toolshape._records.calls import JsonObject, WireCall
 
 # One encoder, because ``json.dumps`` makes one for each text.
 _sorted_json = json.JSONEncoder(sort_keys=True, default=str).encode
-_LENGTH = 9  # Mistral accepts only ids of nine letters and digits; every other provider accepts such ids too
+# Mistral accepts only ids of nine letters and digits; every other provider accepts such ids too.
+_LENGTH = 9
 
 
 def with_call_ids(

@@ -25,7 +25,8 @@ from toolshape._records.shown import readable_name
 from toolshape._schema.checks import Cited
 from toolshape._schema.lens import Pass
 
-if TYPE_CHECKING:  # only the families need both modules; importing them here would add 2 % to the time of all imports
+# Only the families need both modules; importing them here would add 2 % to the time of all imports.
+if TYPE_CHECKING:
     from toolshape._families.wire.batches import BatchForm
     from toolshape._families.wire.histories import Histories
     from toolshape._families.wire.server import Server
@@ -186,9 +187,9 @@ class Deferral(NamedTuple):
     and the wire names of the user's tools. It returns why one request cannot hold both, or an empty
     string. ``own_search`` writes the entry of a search of the user's own, which loads the deferred
     tools in place of the provider's. ``load`` writes the searches in a history so that what they
-    found is loaded again; it takes the entries of the tools that are sent, by the tools' own names and
-    by their wire names, and the names of the search. ``read_search`` changes the form of responses
-    so that a search of the user's own, by its wire name, is read as a call.
+    found is loaded again; it takes the entries of the tools that are sent, by the tools' own names
+    and by their wire names, and the names of the search. ``read_search`` changes the form of
+    responses so that a search of the user's own, by its wire name, is read as a call.
     """
 
     mark: Callable[[JsonObject, bool | Namespace], JsonObject]
@@ -520,7 +521,9 @@ class Provider:
     facts: Facts
 
     def takes(self, part: Image | File) -> bool:
-        """Return whether the provider's messages can hold an image or a file that a tool returned."""
+        """Return whether the provider's messages can hold an image or a file that a tool
+        returned.
+        """
         if self.histories is None:
             types = None
         else:

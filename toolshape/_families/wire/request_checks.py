@@ -1,4 +1,4 @@
-"""Checks for a whole request. Each provider lists the checks that its server makes, with evidence."""
+"""Checks for a whole request; each provider lists, with evidence, those that its server makes."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

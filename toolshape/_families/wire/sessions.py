@@ -35,10 +35,10 @@ class SessionEvent(NamedTuple):
     ``calls`` are complete. ``withdrawn`` are the ids of calls that the provider takes back.
     ``began`` is the id of a response that the model has begun: it begins no other before that one
     is over. ``refuses_go_on`` says that the provider did not go on when it was asked, because of
-    such a response. ``ended`` is the id of a response that is over; ``goes_on`` says whether the model goes on once
-    its calls are answered. ``text`` and ``thinking`` are what the event adds. ``warning`` is what a
-    program should see, such as an error of the server. ``model`` is the model, if the event names
-    it.
+    such a response. ``ended`` is the id of a response that is over; ``goes_on`` says whether the
+    model goes on once its calls are answered. ``text`` and ``thinking`` are what the event adds.
+    ``warning`` is what a program should see, such as an error of the server. ``model`` is the
+    model, if the event names it.
     """
 
     calls: tuple[SessionCall, ...] = ()

@@ -317,7 +317,9 @@ def _parse_events(text: str) -> Iterator[Any]:
 
 
 def _unwrap(event: Any, depth: int = 0) -> Iterator[Any]:
-    """Remove the wrapper that an SDK or an event stream puts around an event, and yield the event."""
+    """Remove the wrapper that an SDK or an event stream puts around an event, and yield the
+    event.
+    """
     if isinstance(event, list) and depth < _DEEPEST_WRAPPED:
         for item in event:
             yield from _unwrap(item, depth + 1)

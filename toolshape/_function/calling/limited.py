@@ -55,7 +55,9 @@ async def run_in_turn(
             raise TimedOutError
         try:
             return await finish(value)
-        finally:  # the waiter cancels a late task but does not wait for it, so the task may outlive its deadline
+        # The waiter cancels a late task but does not wait for it, so the task may outlive its
+        # deadline.
+        finally:
             slot.end()
 
     def begin_async(model: BaseModel, inject: Mapping[str, Any]) -> Any:

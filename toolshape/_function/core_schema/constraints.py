@@ -71,7 +71,8 @@ def _try(constraint: Node, sample: Any) -> None:
 
 
 _TAKES_OBJECTS = frozenset(
-    {"date", "datetime", "time", "timedelta", "set", "frozenset", "tuple", "deque", "bytes", "decimal", "complex", "fraction"}
+    {"date", "datetime", "time", "timedelta", "set", "frozenset", "tuple", "deque", "bytes",
+    "decimal", "complex", "fraction"}
 )  # fmt: skip
 """The kinds that take only Python objects where they are strict and a validator of the
 author's stands before them: what such a validator returns is Python to pydantic, and

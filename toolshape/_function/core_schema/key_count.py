@@ -24,7 +24,8 @@ class UndecidableError(Exception):
 
 
 KEYLESS = frozenset(
-    {"str", "int", "float", "bool", "literal", "enum", "none", "bytes", "decimal", "uuid", "url", "complex",
+    {"str", "int", "float", "bool", "literal", "enum", "none", "bytes", "decimal", "uuid", "url",
+    "complex",
      "date", "datetime", "time", "timedelta"}
 )  # fmt: skip
 """The types of core schema nodes whose values contain no keys."""

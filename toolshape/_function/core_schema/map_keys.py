@@ -13,7 +13,8 @@ from toolshape._function.core_schema.nodes import Definitions, Node, inner_node
 from toolshape._records.calls import JsonSchema
 from toolshape._schema.values import INTEGER_KEY
 
-_NUMBER_KEY = r"^-?(0|[1-9][0-9]{0,99})(\.[0-9]{1,99})?([eE][+-]?[0-9]{1,2})?$"  # no matching number overflows a float
+# No matching number overflows a float.
+_NUMBER_KEY = r"^-?(0|[1-9][0-9]{0,99})(\.[0-9]{1,99})?([eE][+-]?[0-9]{1,2})?$"
 NUMERIC = r"\s*[+-]?[0-9_.]+([eE][+-]?[0-9]+)?\s*"
 """Matches text that pydantic reads as a number of seconds: since 1970, or in a duration."""
 _DATES = frozenset({"date", "datetime", "time", "timedelta"})

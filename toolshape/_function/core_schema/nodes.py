@@ -39,7 +39,8 @@ LEFT_ALONE = NOT_SCHEMAS | {"keys_schema"}
 keys, which are strings in JSON.
 """
 TRANSPARENT = frozenset(
-    {"nullable", "default", "definitions", "custom-error", "function-after", "function-before", "function-wrap",
+    {"nullable", "default", "definitions", "custom-error", "function-after", "function-before",
+    "function-wrap",
      "model-field", "dataclass-field", "typed-dict-field", "named-tuple-field", "missing-sentinel"}
 )  # fmt: skip
 """The types of nodes that wrap another node without changing its kind of value."""

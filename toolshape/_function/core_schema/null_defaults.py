@@ -71,9 +71,11 @@ def compile_null_admitting(core: Node, dropped: Dropped) -> NullAdmitting | None
 def _open_to_null(
     node: Node, definitions: Definitions, seen: set[tuple[tuple[str, ...], frozenset[str]]]
 ) -> Node:
-    """Return a node whose fields with defaults also accept null; record these fields in ``seen``."""
-    # The function replaces each null that means "left out" by the field's default. Such a field then
-    # counts as not given, so nothing is looked for in it.
+    """Return a node whose fields with defaults also accept null; record these fields in
+    ``seen``.
+    """
+    # The function replaces each null that means "left out" by the field's default. Such a field
+    # then counts as not given, so nothing is looked for in it.
     if node["type"] != "model-fields":
         return node
     fields = node["fields"]

@@ -171,7 +171,9 @@ def _fits(value: dict[str, Any], fields: _Fields, definitions: Definitions) -> b
 
 
 def _may_match(value: Any, node: Node, definitions: Definitions) -> bool:
-    """Whether a value may have the JSON type of a node; the contents of the value are not checked."""
+    """Whether a value may have the JSON type of a node; the contents of the value are not
+    checked.
+    """
     while node["type"] not in _TYPES:
         if node["type"] in ("literal", "enum"):
             return any(

@@ -89,9 +89,11 @@ def _tighten_kind(definitions: Definitions, node: Node, config: Node | None) -> 
             return node
 
 
-_NUMBER = r"(?:0|[1-9][0-9]{0,99})(?:\.[0-9]{1,99})?(?:[eE][+-]?[0-9]{1,2})?"  # no matching number overflows a float
+# No matching number overflows a float.
+_NUMBER = r"(?:0|[1-9][0-9]{0,99})(?:\.[0-9]{1,99})?(?:[eE][+-]?[0-9]{1,2})?"
 NUMBER_TEXTS = {
-    "decimal": r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,17})?$",  # every exponent fits a Decimal
+    # Every exponent fits a Decimal.
+    "decimal": r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,17})?$",
     "fraction": f"^-?(?:{_NUMBER}|[0-9]{{1,99}}/[1-9][0-9]{{0,99}})$",
     "complex": f"^-?(?:{_NUMBER}|{_NUMBER}[+-]{_NUMBER}j|{_NUMBER}j)$",
 }
@@ -217,7 +219,9 @@ def _drops_second_name() -> bool:
 
 
 def _fields_node(node: Node) -> Node:
-    """Return the node that holds the fields of a class; an empty one if the author's code hides it."""
+    """Return the node that holds the fields of a class; an empty one if the author's code hides
+    it.
+    """
     while node["type"] not in ("model-fields", "dataclass-args", "typed-dict"):
         if "schema" not in node:
             return {}

@@ -39,9 +39,12 @@ from toolshape._function.core_schema.unchanged import Inside, check_unchanged
 from toolshape._function.core_schema.validation_context import in_context
 
 _STRICT = frozenset(
-    {"int", "float", "bool", "str", "bytes", "date", "datetime", "time", "timedelta", "decimal", "uuid", "url",
-     "multi-host-url", "list", "set", "frozenset", "tuple", "dict", "frozendict", "ordered-dict", "counter", "deque",
-     "enum", "lax-or-strict", "complex", "fraction", "model", "dataclass", "typed-dict", "model-fields"}
+    {"int", "float", "bool", "str", "bytes", "date", "datetime", "time", "timedelta", "decimal",
+    "uuid", "url",
+     "multi-host-url", "list", "set", "frozenset", "tuple", "dict", "frozendict", "ordered-dict",
+     "counter", "deque",
+     "enum", "lax-or-strict", "complex", "fraction", "model", "dataclass", "typed-dict",
+     "model-fields"}
 )  # fmt: skip
 """The node types whose key ``strict`` has an effect in pydantic-core
 2.50 and means JSON's own type.
@@ -201,7 +204,9 @@ def _strictly(node: Node, config: Node | None) -> Node:
 
 
 def takes_numbers(node: Node, config: Node | None) -> bool | None:
-    """Whether the author lets a string be read from a number; ``None`` if the author says nothing."""
+    """Whether the author lets a string be read from a number; ``None`` if the author says
+    nothing.
+    """
     own: bool | None = node.get("coerce_numbers_to_str")
     if own is None:
         return (config or {}).get("coerce_numbers_to_str")

@@ -159,7 +159,9 @@ def _checked_wrap(function: Callable[..., Any], inside: Inside) -> Callable[...,
 def _located(
     inside: Inside, text: bytes, collected: Sequence[ValidationError]
 ) -> list[ValidationError]:
-    """Return collected refusals with their places in the value that the wrap validator was given."""
+    """Return collected refusals with their places in the value that the wrap validator was
+    given.
+    """
     if not collected:
         return []
     said = [

@@ -33,7 +33,9 @@ OPENING = "Continue."
 
 
 def wire_role(message: Message) -> Role:
-    """Return the role of a message on the wire, for providers that send results as user messages."""
+    """Return the role of a message on the wire, for providers that send results as user
+    messages.
+    """
     if message.role == "tool":
         return "user"
     return message.role
@@ -122,7 +124,9 @@ def order_messages(
 
 
 def _split_results(message: Message) -> list[Message]:
-    """Split a message that mixes results with other parts into a tool message and a user message."""
+    """Split a message that mixes results with other parts into a tool message and a user
+    message.
+    """
     results = results_in(message)
     if message.raw is not None or not results or len(results) == len(message.parts):
         return [message]

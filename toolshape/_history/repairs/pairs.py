@@ -116,8 +116,8 @@ def pair_calls(
                 inserted_results.setdefault(call.at, []).append(answer)
                 moved_ids.add(id(call.answer))
             continue
-        # A call may still wait if no later turn follows. Where each part is a message of its own, it
-        # may if nobody but the assistant has spoken since.
+        # A call may still wait if no later turn follows. Where each part is a message of its own,
+        # it may if nobody but the assistant has spoken since.
         is_items = log.rules.histories.is_items
         is_open = is_end and call.at >= (last_non_assistant if is_items else last_turn)
         _handle_unanswered_call(
@@ -144,7 +144,8 @@ def copy_call_form(answer: ToolResultPart, call: ToolCallPart) -> ToolResultPart
     call_raw = call.raw
     if call_raw is None and plain_text(call.arguments_raw) is not None:
         call_raw = call.arguments_raw
-    return ToolResultPart(  # ``replace`` costs three times as much, and this is on the path of every turn
+    # ``replace`` costs three times as much, and this is on the path of every turn.
+    return ToolResultPart(
         id=answer.id,
         wire_name=call.wire_name,
         text=answer.text,

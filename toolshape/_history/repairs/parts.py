@@ -140,7 +140,9 @@ def _fault_of_arguments(given: object, form: str) -> tuple[str, str] | None:
 
 
 def unsigned_reasoning(message: Message, log: Log) -> Message:
-    """Remove reasoning without a signature, which an interrupted stream or a gateway leaves behind."""
+    """Remove reasoning without a signature, which an interrupted stream or a gateway leaves
+    behind.
+    """
     keys = re.compile(log.rules.active["unsigned_reasoning"].pattern)
     kept_parts: list[MessagePart] = []
     for part in message.parts:

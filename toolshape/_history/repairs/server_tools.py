@@ -76,7 +76,9 @@ def _turns(messages: Sequence[Message]) -> list[list[Message]]:
 
 
 def _own_call(part: MessagePart, rules: Rules) -> tuple[str | None, str | None]:
-    """Return the id of a call that the provider runs, and the id of the call that a part answers."""
+    """Return the id of a call that the provider runs, and the id of the call that a part
+    answers.
+    """
     own_call = rules.histories.own_call
     if own_call is None or not isinstance(part, ProviderPart):
         return None, None

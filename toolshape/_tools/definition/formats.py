@@ -392,7 +392,9 @@ def _effects(annotations: Any) -> frozenset[Effect]:
 
 
 def _title(inner: JsonObject) -> str | None:
-    """Return the display name. Before revision 2025-06-18, MCP put the title into ``annotations``."""
+    """Return the display name. Before revision 2025-06-18, MCP put the title into
+    ``annotations``.
+    """
     hints = inner.get("annotations")
     title = inner.get("title") or (hints.get("title") if isinstance(hints, dict) else None)
     if isinstance(title, str):

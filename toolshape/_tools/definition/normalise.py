@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolshape._records.calls import Finding, JsonSchema
 from toolshape._records.errors import Problem
-from toolshape._schema.keywords import UNIONS, keywords
+from toolshape._schema.keywords import COUNTS, UNIONS, keywords
 from toolshape._schema.lens import Change, Place
 from toolshape._schema.references import definition_name, mentions, resolver
 from toolshape._schema.secrets import without_secret_defaults
@@ -18,7 +18,7 @@ from toolshape._schema.union_branches import fits
 from toolshape._schema.values import copy_json
 from toolshape._schema.walk import everywhere
 from toolshape._tools import definition as definitions
-from toolshape._tools.definition.settled import TYPE_NAMES, settled
+from toolshape._tools.definition.settled import TYPE_NAMES, as_count, settled
 
 if TYPE_CHECKING:
     from toolshape._tools.definition.bundle import Documents
@@ -161,7 +161,9 @@ class SchemaReader:
         )
 
     def inner(self, schema: Any, base: str) -> Any:
-        """Normalise a subschema; a definition is normalised when the first reference to it is read."""
+        """Normalise a subschema; a definition is normalised when the first reference to it is
+        read.
+        """
         if not isinstance(schema, dict):
             return schema
         outer_base, self.base = self.base, base
@@ -200,6 +202,10 @@ class SchemaReader:
 
     def kinds(self, node: JsonSchema, at: Place) -> None:
         """Check the Python types of keyword values; drop keywords whose value is null."""
+        # This comes first: the other steps, the rewrites and the grammars slice by counts, and ask
+        # what is in a keyword without a look at its type.
+        for keyword in node.keys() & COUNTS:
+            node[keyword] = as_count(node[keyword])
         for keyword in [
             key
             for key, value in node.items()

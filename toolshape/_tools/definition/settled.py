@@ -118,6 +118,18 @@ def _number(value: Any) -> int | float:
     return value
 
 
+def as_count(value: Any) -> Any:
+    """Return a count as an integer: JSON Schema takes 1.0 for one, and code that slices does
+    not.
+    """
+    return int(value) if type(value) is float and value.is_integer() else value
+
+
+def _count(value: Any) -> int | float:
+    count: int | float = as_count(_number(value))
+    return count
+
+
 def _flag(value: Any) -> bool:
     if type(value) is not bool:
         raise _UnsettledError
@@ -173,7 +185,8 @@ _HOLDS: Mapping[str, Callable[[Any, str, _Copied], Any]] = {
 _TAKES: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("title", "description", "format", "pattern"), _text),
     **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _number),
-    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "multipleOf"), _number),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _count),
+    "multipleOf": _number,
     **dict.fromkeys(("uniqueItems",), _flag),
     **dict.fromkeys(("enum", "examples"), _values),
     "type": _type,

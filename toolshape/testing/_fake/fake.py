@@ -259,7 +259,7 @@ class Fake:
         if server is not None:
             server.stop()
 
-    # --- how clients reach the fake ---------------------------------------------------------------------------------
+    # --- how clients reach the fake ---------------------------------------------------------------
 
     @property
     def url(self) -> str:
@@ -316,7 +316,7 @@ class Fake:
             transport=self.transport(http, is_async=True)
         )
 
-    # --- the script -------------------------------------------------------------------------------------------------
+    # --- the script -------------------------------------------------------------------------------
 
     def _add_turn(self, turn: Turn) -> Turn:
         with self._lock:
@@ -416,7 +416,7 @@ class Fake:
         with self._lock:
             self._chance, self._answer = None, answer
 
-    # --- the record of requests -------------------------------------------------------------------------------------
+    # --- the record of requests -------------------------------------------------------------------
 
     @property
     def refused(self) -> list[Refused]:
@@ -446,7 +446,7 @@ class Fake:
                 "\n".join([*lines, "requests so far:", *(request_lines or ["  nothing"])])
             )
 
-    # --- answering a request ----------------------------------------------------------------------------------------
+    # --- answering a request ----------------------------------------------------------------------
 
     def _handle(self, method: str, target: str, raw: bytes) -> Reply:
         asked = parse_request(self.provider, method, target, raw)

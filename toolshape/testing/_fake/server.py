@@ -78,7 +78,9 @@ class HttpServer(http.server.ThreadingHTTPServer):
             self._open.pop(request, None)
 
     def stop(self) -> None:
-        """Close every connection and wait for every thread to end, except for the calling thread."""
+        """Close every connection and wait for every thread to end, except for the calling
+        thread.
+        """
         self.shutdown()
         self._thread.join()
         with self._guard:

@@ -17,8 +17,10 @@ Cut: TypeAlias = Literal["length", "connection", "stream"]
 
 
 _MESSAGES = {
-    401: "the key is not valid", 403: "this key may not do that", 404: "there is no such model", 408: "it took too long",
-    429: "too many requests", 500: "something went wrong", 503: "the service is not available", 529: "overloaded",
+    401: "the key is not valid", 403: "this key may not do that", 404: "there is no such model",
+    408: "it took too long",
+    429: "too many requests", 500: "something went wrong", 503: "the service is not available",
+    529: "overloaded",
 }  # fmt: skip
 
 
