@@ -684,7 +684,8 @@ def witnesses(
     for change in changes.of("breaking"):
         if change.witness is None:
             return f"{change} has no witness"
-        if not Judge(schemas[0]).is_valid(change.witness):
+        # To JSON Schema, 5.0 is an integer.
+        if not Draft202012Validator(schemas[0]).is_valid(change.witness):
             return f"the old schema refuses the witness of {change}"
         if refuses(old, change.witness) and not has_bounded_decimal(schemas[0]):
             return f"the old tool refuses the witness of {change}"

@@ -96,16 +96,33 @@ def _refused_calls(
     """Return a refused call that was accepted, one that may have been, and the
     number of calls that were tried.
     """
-    accepted, doubtful, tried = _Accepted(before), None, 0
-    for call in _calls(path, before, after):
-        if not accepted(call):
-            continue
+    doubtful, tried = None, 0
+    for call, is_certain in _accepted_calls(path, before, after):
         tried += 1
         if refuses_at(call):
-            if before.checks is not None and accepted.is_certain():
+            if is_certain:
                 return call, doubtful, tried
             doubtful = doubtful or call
     return None, doubtful, tried
+
+
+def _accepted_calls(path: str, before: Locked, after: Locked) -> Iterator[tuple[JsonObject, bool]]:
+    """Yield calls that were accepted, and whether that is certain.
+
+    Those that the old schema admits as they are written come first: a call that was accepted by a
+    coercion shows a change less plainly.
+    """
+    accepted = _Accepted(before)
+    coerced: list[tuple[JsonObject, bool]] = []
+    for call in _calls(path, before, after):
+        if not accepted(call):
+            continue
+        found = call, before.checks is not None and accepted.is_certain()
+        if accepted.is_as_written(call):
+            yield found
+        else:
+            coerced.append(found)
+    yield from coerced
 
 
 def _may_widen(fact: JsonObject) -> bool:
@@ -171,6 +188,10 @@ class _Accepted:
         if self._has_code:
             return False
         return self._admits_certainly(self._coerced)
+
+    def is_as_written(self, call: JsonObject) -> bool:
+        """Whether the last call needed no coercion."""
+        return canonical_json(self._coerced) == canonical_json(call)
 
     def _coerced_form(self, call: JsonObject) -> Any:
         if self._validate is None:

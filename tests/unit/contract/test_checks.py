@@ -255,6 +255,21 @@ def test_classes_along_many_paths_are_locked_in_bounded_time() -> None:
     assert len(checks) <= 20
 
 
+def test_a_witness_is_a_call_as_it_was_written() -> None:
+    """Also where a call that was accepted by a coercion would show the change, too."""
+
+    def work(a: pydantic.HttpUrl | None = None, **more: int) -> None:
+        """Work."""
+
+    def later(n: pydantic.HttpUrl | None = None, **more: Any) -> None:
+        """Work."""
+
+    found = diff(Registry([tool(later, name="work")]), make_contract(Registry([tool(work)])))
+    [change] = [row for row in found.of("breaking") if row.kind == "checks"]
+    assert change.witness is not None
+    assert type(change.witness["n"]) is int
+
+
 def test_an_answer_that_becomes_strict() -> None:
     """What is checked of an answer is in the contract, whether or not the answer is an object."""
 
