@@ -281,7 +281,9 @@ def _pairs(facts: list[Fact]) -> list[tuple[Fact, Fact | None]]:
             last = (
                 found if not fact.call_id else waiting
             )  # without an id only the last turn's calls can be meant
-            if not waiting and fact.call_id:  # a result may have an id where its call has none
+            is_known = any(pair[0].call_id == fact.call_id for pair in found)
+            # A result may have an id where its call has none.
+            if not waiting and fact.call_id and not is_known:
                 waiting = last = [
                     pair
                     for pair in found

@@ -58,15 +58,16 @@ class Pairs:
 
 
 class _Asked:
-    """A call and its result (``answer``), with the positions of their messages.
+    """A call and its result (``answer``), with the positions of their messages and of the call's turn.
 
     ``is_late``: other messages came between the call and the result, and the provider rejects this.
     """
 
-    __slots__ = ("answer", "answer_at", "at", "is_late", "part")
+    __slots__ = ("answer", "answer_at", "at", "is_late", "part", "turn")
 
-    def __init__(self, at: int, part: ToolCallPart) -> None:
+    def __init__(self, at: int, turn: int, part: ToolCallPart) -> None:
         self.at = at
+        self.turn = turn
         self.part = part
         self.answer: ToolResultPart | None = None
         self.answer_at = -1
@@ -194,7 +195,8 @@ def _match_results(
 
     Usually, a turn is one message. But if the provider joins neighbouring assistant messages
     (``joins``), these messages are one turn: a streaming client may store each chunk as a message,
-    and answer the calls of all chunks together.
+    and answer the calls of all chunks together. Where each part is a message of its own
+    (``is_items``), two calls of one id share their turn, too.
 
     Returns:
         The calls with their results, the ``id()`` of each result to drop, the position of the last
@@ -204,8 +206,9 @@ def _match_results(
     calls: list[_Asked] = []
     by_id: dict[str, list[_Asked]] = {}
     dropped: set[int] = set()
-    last_turn = last_content = last_non_assistant = -1
+    last_turn = last_content = last_non_assistant = turn = -1
     checks_place, is_one_turn = "late_result" in log.rules, log.rules.histories.joins
+    are_parts = log.rules.histories.is_items
     for index, message in enumerate(messages):
         # An empty message also separates a call from its result.
         for part in message.parts or (None,):
@@ -219,15 +222,17 @@ def _match_results(
                 call.answer, call.answer_at = part, index
                 call.is_late = checks_place and last_turn > call.at
                 continue
-            if last_content != index and not (
-                is_one_turn and _continues_turn(messages, index, last_content)
-            ):
-                last_turn = index
+            if last_content != index:
+                is_continued = _continues_turn(messages, index, last_content)
+                if not (is_one_turn and is_continued):
+                    last_turn = index
+                if not ((is_one_turn or are_parts) and is_continued):
+                    turn = index
             last_content = index
             if message.role != "assistant":
                 last_non_assistant = index
             if isinstance(part, ToolCallPart):
-                calls.append(_Asked(index, part))
+                calls.append(_Asked(index, turn, part))
                 by_id.setdefault(part.id, []).append(calls[-1])
     return calls, dropped, last_turn, last_non_assistant
 
@@ -242,11 +247,11 @@ def _continues_turn(messages: Sequence[Message], at: int, last_content: int) -> 
 def _find_call(result: ToolResultPart, by_id: dict[str, list[_Asked]]) -> _Asked | None:
     """Return the call that a result answers, or ``None``.
 
-    If several calls share the id, the result answers the first waiting call in the latest message
-    with a waiting call.
+    If several calls share the id, the result answers the first waiting call in the latest turn with
+    a waiting call.
     """
     waiting = [call for call in by_id.get(result.id, ()) if call.answer is None]
-    return next((call for call in waiting if call.at == waiting[-1].at), None)
+    return next((call for call in waiting if call.turn == waiting[-1].turn), None)
 
 
 def _drop_unasked_result(
