@@ -26,6 +26,7 @@ valid and invalid texts of each schema. "Leaks" are texts that break the schema 
 fit and are refused; the order of keys is fixed in most of them. `vllm` and `sglang` follow xgrammar, which they use
 unless their operator chooses another; the answers of `huggingface` follow outlines-core, which text-generation-inference
 uses. What an engine keeps is sent; what it refuses or does not keep moves to the description, and is validated after the call.
+So do the lengths of texts at xgrammar, which would let no quote, backslash or new line into such a text.
 Schemas that all of them accept and keep are left out.
 """
 

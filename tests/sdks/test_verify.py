@@ -221,7 +221,12 @@ def test_what_is_said_before_anything_is_sent(monkeypatch):
 
 
 class Engine(http.server.BaseHTTPRequestHandler):
-    """A server that refuses patterns, and answers everything else with one value; a list is never finished."""
+    """A server that refuses patterns, and answers everything else with one value; a list is never finished.
+
+    It fails over what its model wrote under one keyword.
+    """
+
+    fails_over = '"multipleOf"'
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -231,7 +236,8 @@ class Engine(http.server.BaseHTTPRequestHandler):
             "finish_reason": "length" if "minItems" in schema else "stop",
         }
         said = json.dumps({"choices": [choice]}).encode()
-        self.send_response(400 if '"pattern"' in schema else 200)
+        status = 500 if self.fails_over in schema else 200
+        self.send_response(400 if '"pattern"' in schema else status)
         self.send_header("content-length", str(len(said)))
         self.end_headers()
         self.wfile.write(said)
@@ -252,6 +258,7 @@ def test_what_a_server_keeps_of_a_schema(tmp_path):
         "refused: pattern, anchored",
         "kept: a list of types",
         "not kept: enum",
+        "not kept: multipleOf",
         "not known: minItems",
     ):
         assert f"{line}\n" in shown
@@ -263,7 +270,17 @@ def test_what_a_server_keeps_of_a_schema(tmp_path):
     )
 
 
+class BrokenEngine(Engine):
+    fails_over = ""
+
+
 def test_keywords_are_of_a_server():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), BrokenEngine) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/v1"
+        said = run("--endpoint", address, "--model", "m", "--keywords", code=2)
+        server.shutdown()
+    assert "does not answer" in said
     assert "--endpoint" in run("openai", "--model", "m", "--keywords", code=2)
     said = run("--endpoint", "http://127.0.0.1:1/v1", "--model", "m", "--keywords", code=2)
     assert "does not answer" in said

@@ -3,7 +3,7 @@
 import functools
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from toolshape._schema.ecma import NotTranslatedError, to_python
@@ -151,17 +151,68 @@ def steps_of_whole(pattern: str) -> frozenset[str] | None:
 
 
 def _kinds(parsed: Any) -> Iterator[str]:
-    for operator, argument in parsed:
-        name = str(operator)
+    for name, argument in _steps(parsed):
         is_negated = name == "IN" and str(argument[0][0]) == "NEGATE"
         yield "NOT_IN" if is_negated else name
+
+
+def _steps(parsed: Any) -> Iterator[tuple[str, Any]]:
+    """Yield all steps of a parsed pattern, those within repetitions, choices and groups too."""
+    for operator, argument in parsed:
+        name = str(operator)
+        yield name, argument
         if name in _REPEATS:
-            yield from _kinds(argument[2])
+            yield from _steps(argument[2])
         elif name == "BRANCH":
             for part in argument[1]:
-                yield from _kinds(part)
+                yield from _steps(part)
         elif (inside := _inside(name, argument)) is not None:
-            yield from _kinds(inside)
+            yield from _steps(inside)
+
+
+def steps_of_json_signs(pattern: str) -> frozenset[str]:
+    """Return the kinds of steps of a pattern that match characters which JSON escapes.
+
+    These are the quote, the backslash and the control characters. An engine that compares a pattern
+    with the JSON text, and not with the string in it, lets them through unescaped. Empty also for
+    a pattern that cannot be parsed.
+    """
+    parsed = _parsed_as_ecma(pattern)
+    if parsed is None:
+        return frozenset()
+    return frozenset(
+        name
+        for name, argument in _steps(parsed)
+        if any(_matches(name, argument, code) for code in _JSON_SIGNS)
+    )
+
+
+_JSON_SIGNS = (*range(0x20), ord('"'), ord("\\"))
+
+
+def _matches(name: str, argument: Any, code: int) -> bool:
+    """Whether a step matches this one character; an anchor matches none."""
+    if name == "IN":
+        members = [(str(kind), value) for kind, value in argument]
+        is_member = any(_matches(kind, value, code) for kind, value in members)
+        return is_member is not (members[0][0] == "NEGATE")
+    matches = _CHARACTERS.get(name)
+    return matches is not None and matches(argument, code)
+
+
+def _is_in_category(category: Any, code: int) -> bool:
+    """Whether a character that JSON escapes is in a category: of those, only white space may be."""
+    is_inside = "SPACE" in str(category) and chr(code).isspace()
+    return is_inside is not ("NOT_" in str(category))
+
+
+_CHARACTERS: Mapping[str, Callable[[Any, int], bool]] = {
+    "ANY": lambda _, code: code != ord("\n"),
+    "LITERAL": lambda literal, code: bool(literal == code),
+    "NOT_LITERAL": lambda literal, code: bool(literal != code),
+    "RANGE": lambda bounds, code: bool(bounds[0] <= code <= bounds[1]),
+    "CATEGORY": _is_in_category,
+}
 
 
 def _is_anchor(step: Any, word: str) -> bool:

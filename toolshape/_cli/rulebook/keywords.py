@@ -13,6 +13,7 @@ from toolshape._records.errors import UsageError
 SEEDS = (1, 2, 3, 4)
 """The seeds of the answers; "kept" says that no answer of theirs broke the constraint."""
 _REFUSALS = ("status 400", "status 422")
+_FAILURE = "status 500"
 # It knows times and moments only beside rfc3339-validator.
 _FORMATS = Draft202012Validator.FORMAT_CHECKER
 
@@ -71,6 +72,7 @@ CASES: dict[str, dict[str, Any]] = {
     "pattern with \\d": text_field(pattern="^\\d{2}$"),
     "pattern with \\w": text_field(pattern="^\\w{3}$"),
     "pattern with repeated é": text_field(pattern="^é{2}$"),
+    "pattern with a range that holds a quote": text_field(pattern="^[ -~]{20,30}$"),
     "minimum, integer": one_field({"type": "integer", "minimum": 100}),
     "maximum, integer": one_field({"type": "integer", "maximum": 50}),
     "maximum below zero, no minimum": one_field({"type": "integer", "maximum": -100}),
@@ -100,6 +102,8 @@ CASES: dict[str, dict[str, Any]] = {
 def measure(keyword: str, model: str, ask: AskEndpoint) -> KeptKeyword:
     """Ask a server for a few answers under the schema of a keyword.
 
+    A server that fails over what its grammar let the model write does not keep the keyword.
+
     Raises:
         UsageError: The server does not answer at all.
     """
@@ -110,13 +114,25 @@ def measure(keyword: str, model: str, ask: AskEndpoint) -> KeptKeyword:
         try:
             text = complete_answer(ask(drawn_answer(model, schema, seed)))
         except NoResponseError as error:
-            if not str(error).startswith(_REFUSALS):
+            if str(error).startswith(_REFUSALS):
+                return KeptKeyword(keyword, accepted=False, kept=None)
+            if not str(error).startswith(_FAILURE) or not _answers(model, ask):
                 raise UsageError(f"the server does not answer: {error}") from error
-            return KeptKeyword(keyword, accepted=False, kept=None)
+            fits.append(False)
+            continue
         if text is not None:
             fits.append(_fits(text, judge))
     is_judged = bool(fits) and _formats_in(schema) <= _FORMATS.checkers.keys()
     return KeptKeyword(keyword, accepted=True, kept=all(fits) if is_judged else None)
+
+
+def _answers(model: str, ask: AskEndpoint) -> bool:
+    """Whether the server answers under a schema that all of them keep."""
+    try:
+        ask(drawn_answer(model, one_field(_BOOLEAN), SEEDS[0]))
+    except NoResponseError:
+        return False
+    return True
 
 
 def _formats_in(schema: Any) -> set[str]:

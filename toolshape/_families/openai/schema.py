@@ -12,7 +12,7 @@ from toolshape._families.wire.provider import Choice, NameRule
 from toolshape._records.calls import Grammar, JsonObject, Spec
 from toolshape._schema import checks as rules, constrained as structure, rewrites
 from toolshape._schema.checks import cited
-from toolshape._schema.lens import each
+from toolshape._schema.lens import Pass, each
 from toolshape._schema.walk import everywhere
 
 # Constrained decoding uses automata, which cannot look around.
@@ -33,22 +33,29 @@ ACCEPTED = ("$schema", "default", "title")
 """Keywords that OpenAI's documentation does not list, but that the server
 accepted in recorded requests of 2026.
 """
-OBJECTS = (
-    *structure.STRUCTURE,
-    everywhere(rewrites.every_object_has_properties),
-    everywhere(rewrites.optional_as_nullable),
-    everywhere(
-        each(
-            rewrites.say_default,
-            rewrites.say_formats_but(*FORMATS),
-            rewrites.say_instead(
-                "pattern", unless=lambda _, pattern: not _LOOKS_AROUND.search(pattern)
-            ),
-            rewrites.only_keywords(*STRICT_KEYWORDS),
-            rewrites.lone_references,
-        )
-    ),
-)
+
+
+def objects_of(*allowed: str) -> tuple[Pass, ...]:
+    """Return the rewrites of the strict form for a server that takes these keywords in it."""
+    return (
+        *structure.STRUCTURE,
+        everywhere(rewrites.every_object_has_properties),
+        everywhere(rewrites.optional_as_nullable),
+        everywhere(
+            each(
+                rewrites.say_default,
+                rewrites.say_formats_but(*FORMATS),
+                rewrites.say_instead(
+                    "pattern", unless=lambda _, pattern: not _LOOKS_AROUND.search(pattern)
+                ),
+                rewrites.only_keywords(*allowed),
+                rewrites.lone_references,
+            )
+        ),
+    )
+
+
+OBJECTS = objects_of(*STRICT_KEYWORDS)
 
 
 def envelope(spec: Spec, strict: bool) -> JsonObject:
@@ -132,6 +139,11 @@ ROOT = cited(
 )
 GUIDE = "Structured Outputs guide, 2026-08"
 STRICT = (structure.wrap_root, *OBJECTS)
+STRICT_WITH_LENGTHS = (
+    structure.wrap_root,
+    *objects_of(*STRICT_KEYWORDS, "minLength", "maxLength"),
+)
+"""The strict form for engines that keep the lengths of texts."""
 # Fine-tuned models and Azure accept none of these keywords (Structured Outputs guide, 2026; Azure's
 # page of 2025-01).
 MOVED = (

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from toolshape._families.openai import engines, llama_cpp
 from toolshape._families.openai.output import OUTPUT
-from toolshape._families.openai.schema import STRICT, STRICT_KEYWORDS
+from toolshape._families.openai.schema import STRICT, STRICT_KEYWORDS, STRICT_WITH_LENGTHS
 from toolshape._families.wire.provider import NotBesideTools, SchemaRules
 from toolshape._schema import checks as rules, constrained as structure, limits, rewrites
 from toolshape._schema.checks import cited
@@ -110,8 +110,8 @@ SGLANG = replace(VLLM, evidence="SGLang's structured outputs documentation, 2026
 HUGGINGFACE = replace(
     OUTPUT,
     schema=SchemaRules(
-        lenient=(*engines.FOR_OUTLINES, *STRICT, *engines.KEPT_BY_OUTLINES),
-        strict=(*engines.FOR_OUTLINES, *STRICT, *engines.KEPT_BY_OUTLINES),
+        lenient=(*engines.FOR_OUTLINES, *STRICT_WITH_LENGTHS, *engines.KEPT_BY_OUTLINES),
+        strict=(*engines.FOR_OUTLINES, *STRICT_WITH_LENGTHS, *engines.KEPT_BY_OUTLINES),
         engine=engines.OUTLINES,
     ),
     is_always_strict=True,
@@ -127,8 +127,8 @@ GRAMMAR_RULES = SchemaRules(
         rules.closed,
         is_refused=False,
     ),
-    lenient=(*STRICT, *llama_cpp.KEPT_BY_GRAMMARS),
-    strict=(*STRICT, *llama_cpp.KEPT_BY_GRAMMARS),
+    lenient=(*STRICT_WITH_LENGTHS, *llama_cpp.KEPT_BY_GRAMMARS),
+    strict=(*STRICT_WITH_LENGTHS, *llama_cpp.KEPT_BY_GRAMMARS),
     engine=llama_cpp.EVIDENCE,
 )
 """The form for servers with llama.cpp's grammars: what these keep is
