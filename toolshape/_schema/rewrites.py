@@ -641,18 +641,22 @@ def null_left_out(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001
 def one_required(node: JsonSchema, at: Place) -> Change | None:
     """Make one field required, for providers that reject an object without a required field.
 
-    If a field has a default other than null, this field becomes required, and the LLM sends its
-    value explicitly. Otherwise the object is sent as JSON text. A root must stay an object, so one
-    of its fields becomes required and is sent as JSON text. The text ``null`` means that the field
-    is omitted. If null is a valid value of the field, an empty string means that the field is
-    omitted.
+    If a field has a default other than null, which fits it, this field becomes required, and the
+    LLM sends its value explicitly. Otherwise the object is sent as JSON text. A root must stay an
+    object, so one of its fields becomes required and is sent as JSON text. The text ``null`` means
+    that the field is omitted. If null is a valid value of the field, an empty string means that the
+    field is omitted.
     """
     properties = node.get("properties", {})
     if not properties or node.get("required"):
         return None
-    name = next(
-        (name for name, inner in properties.items() if inner.get("default") is not None), None
+    # A default that its own schema forbids, as a mark of "not given" is, cannot be sent.
+    with_defaults = (
+        name
+        for name, inner in properties.items()
+        if inner.get("default") is not None and fits(inner["default"], inner, at.resolve)
     )
+    name = next(with_defaults, None)
     if name is None:
         if at.is_root:
             return _require_first(node, at)

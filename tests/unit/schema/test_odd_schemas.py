@@ -191,3 +191,19 @@ def _value(random, depth):
             lambda: [_value(random, depth - 1) for _ in range(random.randint(0, 2))],
         ]
     return random.choice(kinds)()
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_default_that_its_own_schema_forbids_is_not_sent(strict):
+    """As pandas marks what was not given: Cohere needs a required field, and this one cannot be it."""
+    fields = {"freq": {"type": "string"}, "copy": {"type": "boolean", "default": "NO_DEFAULT"}}
+    schema = {"type": "object", "properties": fields}
+    tools = Registry([Tool.from_definition(definition(schema), lambda **given: given)])
+    bound = tools.bind("cohere", strict=strict)
+    [message] = bound.calls_as_messages([("odd", {})])
+    [call] = message["tool_calls"]
+    sent = json.loads(call["function"]["arguments"])
+    [entry] = tools.export("cohere", strict=strict)
+    Draft202012Validator(entry["function"]["parameters"]).validate(sent)
+    [result] = bound.dispatch(message)
+    assert result.ok
