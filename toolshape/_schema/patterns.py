@@ -1,6 +1,7 @@
-"""Bounds the work of matching a pattern before it is compiled: its states, paths and texts."""
+"""Reads patterns by their steps: the work of matching one, and the characters that fit it."""
 
 import functools
+import importlib
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -8,12 +9,9 @@ from typing import Any
 
 from toolshape._schema.ecma import NotTranslatedError, to_python
 
-if sys.version_info >= (3, 11):
-    from re import _parser as _re_parser  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
-else:
-    import sre_parse as _re_parser
-
-re_parser: Any = _re_parser
+re_parser: Any = importlib.import_module(
+    "re._parser" if sys.version_info >= (3, 11) else "sre_parse"
+)
 """Python's regular expression parser; the standard library exports it only under private names."""
 
 

@@ -745,7 +745,10 @@ def open_objects(node: JsonSchema, at: Place) -> Change | None:
     )
 
 
-def every_object_has_properties(node: JsonSchema, at: Place) -> Change | None:  # noqa: ARG001 - a rule
+def every_object_has_properties(
+    node: JsonSchema,
+    at: Place,  # noqa: ARG001 - a rule
+) -> Change | None:
     """Add empty ``properties`` to closed objects that have no ``properties``."""
     if (
         node.get("type") != "object"

@@ -32,7 +32,8 @@ _TEXTS: tuple[Any, ...] = (
     "2999-01-01T00:00:00",
     "2999-01-01T00:00:00Z", "1999-01-01T00:00:00+05:00", "12:00:00", "12:00:00Z", "00:00:00",
     "23:59:59", "P1D", "PT1S",
-    "P400D", "-P1D", "PT0S", "0", "-1", "1.25", "0.001", "123456789.12", 0.5, 1.25, -1, 10**6, 12.345, "http://a.example/b", "ftp://a.example",
+    "P400D", "-P1D", "PT0S", "0", "-1", "1.25", "0.001", "123456789.12", 0.5, 1.25, -1, 10**6,
+    12.345, "http://a.example/b", "ftp://a.example",
     "https://a.example/" + "b" * 80, "", "A b", "a@b.example", "x" * 300,
 )  # fmt: skip
 
@@ -96,33 +97,33 @@ def _refused_calls(
     """Return a refused call that was accepted, one that may have been, and the
     number of calls that were tried.
     """
-    doubtful, tried = None, 0
-    for call, is_certain in _accepted_calls(path, before, after):
+    accepted, doubtful, tried = _Accepted(before), None, 0
+    for call, coerced in _accepted_calls(accepted, _calls(path, before, after)):
         tried += 1
         if refuses_at(call):
-            if is_certain:
+            if before.checks is not None and accepted.is_certain(coerced):
                 return call, doubtful, tried
             doubtful = doubtful or call
     return None, doubtful, tried
 
 
-def _accepted_calls(path: str, before: Locked, after: Locked) -> Iterator[tuple[JsonObject, bool]]:
-    """Yield calls that were accepted, and whether that is certain.
+def _accepted_calls(
+    accepted: "_Accepted", calls: Iterator[JsonObject]
+) -> Iterator[tuple[JsonObject, Any]]:
+    """Yield the calls that were accepted, each with its coerced form.
 
-    Those that the old schema admits as they are written come first: a call that was accepted by a
-    coercion shows a change less plainly.
+    Those that needed no coercion come first: they show a change more plainly.
     """
-    accepted = _Accepted(before)
-    coerced: list[tuple[JsonObject, bool]] = []
-    for call in _calls(path, before, after):
-        if not accepted(call):
+    coerced_calls: list[tuple[JsonObject, Any]] = []
+    for call in calls:
+        coerced = accepted.coerced_form(call)
+        if coerced is None:
             continue
-        found = call, before.checks is not None and accepted.is_certain()
-        if accepted.is_as_written(call):
-            yield found
+        if canonical_json(coerced) == canonical_json(call):
+            yield call, coerced
         else:
-            coerced.append(found)
-    yield from coerced
+            coerced_calls.append((call, coerced))
+    yield from coerced_calls
 
 
 def _may_widen(fact: JsonObject) -> bool:
@@ -167,33 +168,29 @@ class _Accepted:
         with contextlib.suppress(DefinitionError):
             tool = Tool.from_definition({"name": "before", "parameters": before.parameters})
             self._validate = record_of(tool).compile_validation(ValidationSettings("before", rules))
-        self._coerced: Any = None
 
-    def __call__(self, call: JsonObject) -> bool:
-        self._coerced = self._coerced_form(call)
-        return (
-            self._coerced is not None
-            and all(_is_form_kept(call, self._coerced, steps_of(path)) for path in self._strict)
-            and self._admits(self._coerced)
+    def coerced_form(self, call: JsonObject) -> Any:
+        """Return what the function was given for a call, or ``None`` if it was refused."""
+        coerced = self._coerced(call)
+        if (
+            coerced is not None
+            and all(_is_form_kept(call, coerced, steps_of(path)) for path in self._strict)
+            and self._admits(coerced)
             and all(
-                all(map(accepts, values_at(self._coerced, steps_of(path))))
+                all(map(accepts, values_at(coerced, steps_of(path))))
                 for path, accepts in self._leaves.items()
             )
-        )
+        ):
+            return coerced
+        return None
 
-    def is_certain(self) -> bool:
+    def is_certain(self, coerced: Any) -> bool:
         """Whether no code of the author's, and no format of which nothing is known,
-        can have refused the last call.
+        can have refused a call of this coerced form.
         """
-        if self._has_code:
-            return False
-        return self._admits_certainly(self._coerced)
+        return not self._has_code and self._admits_certainly(coerced)
 
-    def is_as_written(self, call: JsonObject) -> bool:
-        """Whether the last call needed no coercion."""
-        return canonical_json(self._coerced) == canonical_json(call)
-
-    def _coerced_form(self, call: JsonObject) -> Any:
+    def _coerced(self, call: JsonObject) -> Any:
         if self._validate is None:
             return call
         try:

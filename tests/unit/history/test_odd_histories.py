@@ -1563,3 +1563,22 @@ def test_what_was_stored_is_repaired_as_it_would_have_been():
         )
         assert made.repairs == restored.repairs
         assert made.repairs
+
+
+@pytest.mark.parametrize(
+    "provider", ["openai", "openai-responses", "anthropic", "gemini-interactions"]
+)
+def test_of_two_calls_with_one_id_the_first_of_the_turn_is_answered(provider):
+    """In Responses, too, where each call is a message of its own, and whatever it is sent to."""
+    items = [
+        GO,
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": '{"city": "first"}'},
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": '{"city": "second"}'},
+        {"type": "function_call_output", "call_id": "c", "output": "the answer"},
+        GO,
+    ]
+    chat = Conversation(TOOLS)
+    chat.read(items, "openai-responses")
+    chat.request(provider, model="m")
+    [unanswered] = [repair for repair in chat.repairs if repair.rule == "unanswered_call"]
+    assert unanswered.path == "messages[2]"

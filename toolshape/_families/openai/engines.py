@@ -83,8 +83,8 @@ FOR_XGRAMMAR = (everywhere(rewrites.say_instead("pattern", unless=is_kept_by_xgr
 """What makes the server refuse the request is described instead, and
 patterns of which another is kept.
 """
-# The strict form says the lengths of texts in words. xgrammar would keep them, but lets no quote, no
-# backslash and no new line into a text that has a length.
+# The strict form says the lengths of texts in words. xgrammar would keep them, but lets no quote,
+# no backslash and no new line into a text that has a length.
 KEPT_BY_XGRAMMAR = (
     *FOR_XGRAMMAR,
     everywhere(patterns_beside),

@@ -131,7 +131,10 @@ def bounds_of_numbers(node: JsonSchema, at: Place) -> Change | None:
 
 
 def lengths_of_plain_texts(node: JsonSchema, at: Place) -> Change | None:
-    """Describe lengths where a node is not just a text: engines look at a pattern beside them instead."""
+    """Describe the lengths of what is no text, and of texts with a pattern, a format or choices.
+
+    Of these, engines keep the other keyword, and not the lengths.
+    """
     types = node.get("type")
     is_text = types == "string" or (isinstance(types, list) and "string" in types)
     if is_text and not any(key in node for key in _BESIDE_LENGTHS):

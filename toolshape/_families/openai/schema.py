@@ -147,8 +147,8 @@ STRICT_WITH_LENGTHS = (
 # Fine-tuned models and Azure accept none of these keywords (Structured Outputs guide, 2026; Azure's
 # page of 2025-01).
 MOVED = (
-    "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems",
-    "maxItems",
+    "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+    "minItems", "maxItems",
 )  # fmt: skip
 MINIMAL = (
     *STRICT,

@@ -27,8 +27,9 @@ OPENROUTER = replace(
     OUTPUT,
     schema=replace(
         STRICT_BY_FLAG,
-        strict_needs='send provider={"require_parameters": True}: other endpoints of a model ignore the '
-        "schema",
+        strict_needs=(
+            'send provider={"require_parameters": True}: other endpoints of a model ignore the schema'
+        ),
     ),
     evidence="OpenRouter's structured outputs documentation, 2026-11-25",
 )

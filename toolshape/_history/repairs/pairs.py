@@ -58,8 +58,9 @@ class Pairs:
 
 
 class _Asked:
-    """A call and its result (``answer``), with the positions of their messages and of the call's turn.
+    """A call and its result (``answer``), with the positions of their messages.
 
+    ``turn`` is the position of the first message of the call's turn.
     ``is_late``: other messages came between the call and the result, and the provider rejects this.
     """
 
@@ -193,10 +194,10 @@ def _match_results(
 ) -> tuple[list[_Asked], set[int], int, int]:
     """Match results to calls in one pass.
 
-    Usually, a turn is one message. But if the provider joins neighbouring assistant messages
-    (``joins``), these messages are one turn: a streaming client may store each chunk as a message,
-    and answer the calls of all chunks together. Where each part is a message of its own
-    (``is_items``), two calls of one id share their turn, too.
+    Usually, a turn is one message. But neighbouring assistant messages are one turn if the provider
+    joins them (``joins``): a streaming client may store each chunk as a message, and answer the
+    calls of all chunks together. So they are where each part is a message of its own
+    (``is_items``).
 
     Returns:
         The calls with their results, the ``id()`` of each result to drop, the position of the last
@@ -206,9 +207,9 @@ def _match_results(
     calls: list[_Asked] = []
     by_id: dict[str, list[_Asked]] = {}
     dropped: set[int] = set()
-    last_turn = last_content = last_non_assistant = turn = -1
-    checks_place, is_one_turn = "late_result" in log.rules, log.rules.histories.joins
-    are_parts = log.rules.histories.is_items
+    last_turn = last_content = last_non_assistant = -1
+    checks_place = "late_result" in log.rules
+    is_one_turn = log.rules.histories.joins or log.rules.histories.is_items
     for index, message in enumerate(messages):
         # An empty message also separates a call from its result.
         for part in message.parts or (None,):
@@ -222,17 +223,15 @@ def _match_results(
                 call.answer, call.answer_at = part, index
                 call.is_late = checks_place and last_turn > call.at
                 continue
-            if last_content != index:
-                is_continued = _continues_turn(messages, index, last_content)
-                if not (is_one_turn and is_continued):
-                    last_turn = index
-                if not ((is_one_turn or are_parts) and is_continued):
-                    turn = index
+            if last_content != index and not (
+                is_one_turn and _continues_turn(messages, index, last_content)
+            ):
+                last_turn = index
             last_content = index
             if message.role != "assistant":
                 last_non_assistant = index
             if isinstance(part, ToolCallPart):
-                calls.append(_Asked(index, turn, part))
+                calls.append(_Asked(index, last_turn, part))
                 by_id.setdefault(part.id, []).append(calls[-1])
     return calls, dropped, last_turn, last_non_assistant
 
